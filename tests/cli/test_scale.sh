@@ -21,8 +21,8 @@ bytes() {
 	function max(a, b) { return a > b ? a : b }
 	function min(a, b) { return a < b ? a : b }
 	function R(f, b, c) { b = f * 524288; for (c = 2; c < C; c *= 2) b *= 2; return min(b, 67108864) }
-	function RT(f, b) { b = R(f); while (b / 1024 < T && b < 67108864) b *= 2; return b }
-	BEGIN { key = up(key, 8); value = up(value, 8); print '"$1"' }' </dev/null
+	function ring_of_threads(f, b) { b = R(f); while (b / 1024 < T && b < 67108864) b *= 2; return b }
+	BEGIN { key = up(key, 8); value = up(value, 8); print '"${1//RT(/ring_of_threads(}"' }' </dev/null # RT is a variable of gawk
 }
 entries() { bytes "$1" 0 0 0; }
 
