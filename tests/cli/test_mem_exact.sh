@@ -103,11 +103,24 @@ fi
 
 # ---- a process that runs already
 
-"$work/mem_exact" 100 2 >"$tmp/want.raw" &
-pid=$!
-sleep 0.5
-run "$rawprof" mem --format json -o "$tmp/json" -p $pid
-wait $pid
+# It waits for the end of the other side of this FIFO, which no process but this shell has open.
+mkfifo "$tmp/gate"
+exec 7<>"$tmp/gate"
+# attached PID: counts what it does behind the gate, at which it is soon.
+attached() {
+	local i
+	for ((i = 0; i < 1200; i++)); do
+		if readlink "/proc/$1"/fd/* | grep -qxF "$tmp/gate" || ! kill -0 "$1"; then break; fi
+		sleep 0.05
+	done
+	recording mem -v --format json -o "$tmp/json" -p "$1" 7<&-
+	exec 7<&-
+	wait $recorder
+	status=$?
+}
+"$work/mem_exact" 100 "$tmp/gate" >"$tmp/want.raw" 7<&- &
+attached $!
+wait
 is 'attached: status' "$status" 0
 sort "$tmp/want.raw" >"$tmp/want"
 compare attached
@@ -117,13 +130,14 @@ holds 'attached: blocks from before are freed' "$(line 'frees of unknown blocks'
 
 mkdir "$tmp/mount"
 cat >"$tmp/inside" <<EOF
-mount -t tmpfs none "$tmp/mount" && cp "$work/mem_exact" "$tmp/mount/prog" && exec "$tmp/mount/prog" 100 2
+mount -t tmpfs none "$tmp/mount" && cp "$work/mem_exact" "$tmp/mount/prog" && exec "$tmp/mount/prog" 100 "$tmp/gate"
 EOF
-unshare -m -p --fork sh "$tmp/inside" >"$tmp/want.raw" 2>/dev/null &
-sleep 0.7
-pid=$(pgrep -f "^$tmp/mount/prog")
+exec 7<>"$tmp/gate"
+unshare -m -p --fork sh "$tmp/inside" >"$tmp/want.raw" 2>/dev/null 7<&- &
+shell=$!
+until pid=$(pgrep -f "^$tmp/mount/prog") || ! kill -0 $shell 2>/dev/null; do sleep 0.05; done
 if [ -n "$pid" ]; then
-	run "$rawprof" mem --format json -o "$tmp/json" -p "$pid"
+	attached "$pid"
 	is 'namespaces: status' "$status" 0
 	wait
 	sort "$tmp/want.raw" >"$tmp/want"

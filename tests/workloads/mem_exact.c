@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * mem_exact [TIMES [SECONDS]]: what an allocator's functions mean, each in a function of its own,
+ * mem_exact [TIMES [FIFO]]: what an allocator's functions mean, each in a function of its own,
  * so many times each; prints for each "NAME allocated bytes kept bytes", as it must be by what the
- * functions have returned. What only the C library knows is printed as "-". SECONDS: to wait
- * before, with as many blocks in hand that are freed after it.
+ * functions have returned. What only the C library knows is printed as "-". FIFO: to wait at its
+ * end before, with as many blocks in hand that are freed after it.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -222,6 +223,17 @@ static NOINLINE void case_forked(void)
 	expect(__func__, times, 40 * times, times, 40 * times);
 }
 
+/* Until nobody has that FIFO open for writing. */
+static void wait_at(const char *fifo)
+{
+	int fd = open(fifo, O_RDONLY);
+	char none;
+
+	while (fd >= 0 && read(fd, &none, 1) > 0)
+		;
+	close(fd);
+}
+
 int main(int argc, char **argv)
 {
 	static void (*const cases[])(void) = {
@@ -247,7 +259,7 @@ int main(int argc, char **argv)
 	for (long i = 0; argc > 2 && i < times; i++)
 		blocks[i] = hide(malloc(20));
 	if (argc > 2) {
-		usleep((useconds_t)(atof(argv[2]) * 1e6));
+		wait_at(argv[2]);
 		free_all();
 	}
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
