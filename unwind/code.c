@@ -186,7 +186,7 @@ static bool find_returns(struct follow *f)
 		    f->flags[next] & INSIDE || !unwind_code_comes_back(f, at, &p))
 			continue;
 		s = *unwind_code_state_of(f, f->state[at]);
-		unwind_code_called(&s);
+		unwind_code_called(&s, unwind_code_left_alone(f, at, &p));
 		is_new |= unwind_code_try(f, next, &s, LIKELY, true);
 	}
 	return is_new;

@@ -56,8 +56,8 @@ enum unwind_code_fp {
 struct unwind_code_state unwind_code_entry(void);
 /* Behind the instruction @p. False if it makes no sense for code of a function. */
 bool unwind_code_step(struct unwind_code_state *s, const struct x86_parts *p);
-/* Behind a call: what it may have changed is not known any more. */
-void unwind_code_called(struct unwind_code_state *s);
+/* Behind a call: what it may have changed is not known any more, but for registers @left_alone. */
+void unwind_code_called(struct unwind_code_state *s, uint16_t left_alone);
 /* Where the one or the other was before, and control goes on at the same place. */
 struct unwind_code_state unwind_code_meet(const struct unwind_code_state *a,
 					  const struct unwind_code_state *b);

@@ -377,11 +377,13 @@ bool unwind_code_step(struct unwind_code_state *s, const struct x86_parts *p)
 	return change_unknown(s, p);
 }
 
-void unwind_code_called(struct unwind_code_state *s)
+void unwind_code_called(struct unwind_code_state *s, uint16_t left_alone)
 {
+	const unsigned int kept = left_alone | 1U << X86_BX | 0xfU << 12; /* as the ABI has it */
+
 	s->compared = 0;
 	for (int i = UNWIND_COPIES - 1; i >= 0; i--)
-		if (s->copy_reg[i] >= 0 && s->copy_reg[i] != X86_BX && s->copy_reg[i] < 12)
+		if (s->copy_reg[i] >= 0 && !(kept >> s->copy_reg[i] & 1))
 			drop_copy(s, i);
 }
 

@@ -97,7 +97,8 @@ static int find_base(const struct walk *w, const struct unwind_rule *r, uint64_t
 {
 	uint64_t base = w->regs->reg[r->arg];
 
-	if (!w->is_innermost) {
+	/* What was called from a computed rule's function was seen to leave the register alone. */
+	if (!w->is_innermost && !(r->flags & UNWIND_COMPUTED)) {
 		if (w->machine->elf != EM_X86_64 || r->arg != UNWIND_RBX || !w->rbx_at)
 			return UNWIND_NOT_LEAF;
 		if (w->rbx_at != RBX_IN_REGISTER && read_word(w, w->rbx_at, &base))

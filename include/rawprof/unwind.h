@@ -72,7 +72,8 @@ enum unwind_kind {
 	UNWIND_STOP,	 /* the outermost frame: its return address is undefined */
 	UNWIND_DEREF_SP, /* CFA = *(u64 *)(sp + cfa_off) + arg */
 	UNWIND_DEREF_FP, /* CFA = *(u64 *)(fp + cfa_off) + arg */
-	UNWIND_REG,	 /* CFA = reg[arg] + cfa_off; known in the innermost frame, or rbx */
+	/* CFA = reg[arg] + cfa_off; known in the innermost frame, or rbx; or UNWIND_COMPUTED */
+	UNWIND_REG,
 	/* { caller's fp, return address } at fp, on another stack, wherever that is */
 	UNWIND_OTHER_STACK,
 	UNWIND_UNSUP, /* described, but in a way that no rule here expresses */

@@ -311,7 +311,7 @@ LABEL(in_register),
 	JA(caller),
 
 LABEL(by_rbx),
-	JNE(R1, UNWIND_RBX_REG, not_leaf),
+	JNE(R1, UNWIND_RBX_REG, by_helper),
 	LDX(DW, R3, R6, RBX_AT),
 	JEQ(R3, 1, in_register),
 	JEQ(R3, 0, not_leaf),
@@ -319,6 +319,13 @@ LABEL(by_rbx),
 	LDX(DW, R1, R6, WORDS),
 	ADD_REG(R7, R1),
 	JA(caller),
+
+LABEL(by_helper), /* which was called from here, and seen to leave the register alone */
+#ifdef MACHINE_COMPUTED_RULES
+	LDX(B, R2, R9, FLAGS),
+	JSET(R2, UNWIND_COMPUTED, in_register),
+#endif
+	JA(not_leaf),
 
 LABEL(from_signal), /* saved by the kernel: cfa_off, fp_off, ra_off from sp */
 	LDX(DW, R8, R6, SP),

@@ -95,6 +95,48 @@ START_TEST(the_stack_pointer_is_stored)
 }
 END_TEST
 
+/* A helper at 0 and who has its stack pointer in rcx meanwhile, if that leaves it alone. */
+START_TEST(a_helper_leaves_registers_alone)
+{
+	uint8_t code[] = {
+		0x85, 0xc0,			/* 0: test %eax, %eax */
+		0x74, 0x03,			/* 2: je 7 */
+		0x48, 0x01, 0xf0,		/* 4: add %rsi, %rax */
+		0xc3,				/* 7: ret */
+		0x90, 0x90, 0x90, 0x90,		/* 8: nop */
+		0x90, 0x90, 0x90, 0x90,		/* 12: nop */
+		0x48, 0x89, 0xe1,		/* 16: mov %rsp, %rcx */
+		0x48, 0x83, 0xe4, 0xe0,		/* 19: and $-32, %rsp */
+		0x48, 0x83, 0xec, 0x60,		/* 23: sub $96, %rsp */
+		0xe8, 0xe0, 0xff, 0xff, 0xff,	/* 27: call 0 */
+		0x31, 0xc0,			/* 32: xor %eax, %eax */
+		0x48, 0x89, 0xcc,		/* 34: mov %rcx, %rsp */
+		0xc3,				/* 37: ret */
+	};
+	static const uint8_t changes_it[] = { 0x48, 0x01, 0xf1 }, /* add %rsi, %rcx */
+		calls[] = { 0xff, 0xd0, 0x90 },			  /* call *%rax; nop */
+		loops[] = { 0xe2, 0xfe, 0x90 };			  /* loop 4; nop */
+
+	follow(code, sizeof(code));
+	expect(19, UNWIND_SP, 8);
+	expect(27, UNWIND_REG, 8);
+	ck_assert_int_eq(rules[27].arg, 2);
+	expect(32, UNWIND_REG, 8);
+	ck_assert_int_eq(rules[32].arg, 2);
+	expect(37, UNWIND_SP, 8);
+
+	memcpy(code + 4, changes_it, 3);
+	follow(code, sizeof(code));
+	ck_assert_uint_eq(rules[32].kind, UNWIND_NO_ROW);
+	memcpy(code + 4, calls, 3);
+	follow(code, sizeof(code));
+	ck_assert_uint_eq(rules[32].kind, UNWIND_NO_ROW);
+	memcpy(code + 4, loops, 3);
+	follow(code, sizeof(code));
+	ck_assert_uint_eq(rules[32].kind, UNWIND_NO_ROW);
+}
+END_TEST
+
 /* -fstack-clash-protection: behind the loop the frame is as large as the register says. */
 START_TEST(each_page_of_a_frame_is_touched)
 {
@@ -270,6 +312,7 @@ int main(void)
 
 	tcase_add_test(t, frames_are_followed);
 	tcase_add_test(t, the_stack_pointer_is_stored);
+	tcase_add_test(t, a_helper_leaves_registers_alone);
 	tcase_add_test(t, each_page_of_a_frame_is_touched);
 	tcase_add_test(t, functions_without_padding_between);
 	tcase_add_test(t, functions_that_do_not_return);
