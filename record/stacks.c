@@ -425,8 +425,9 @@ static void size_python_maps(struct asm_map *maps, const struct program_config *
 		maps[STACK_MAP_SCRATCH].value_size =
 			STACK_MANAGED_SCRATCH_BYTES(c->all_bytes, c->both_bytes);
 	else
-		maps[STACK_MAP_PYTHON_LAYOUTS].value_size = maps[STACK_MAP_PYTHON_SEEN].value_size =
-			maps[STACK_MAP_PYTHON_CODE].value_size = 8;
+		maps[STACK_MAP_PYTHON_LAYOUTS].value_size =
+			maps[STACK_MAP_MANAGED_SEEN].value_size =
+				maps[STACK_MAP_PYTHON_CODE].value_size = 8;
 	if (!c->jvm)
 		maps[STACK_MAP_JVM_PROCESSES].value_size = maps[STACK_MAP_JVM_SEEN].value_size = 8;
 	if (!c->scripts)

@@ -28,4 +28,13 @@ enum managed_language {
 	MANAGED_LANGUAGES
 };
 
+/* What names functions, and was sent: buckets of four hashes. */
+#define MANAGED_SEEN_SHIFT 12
+#define MANAGED_SEEN_LATELY 128 /* hashes that a CPU has at hand */
+#define MANAGED_MAP_SEEN                                                                           \
+	{                                                                                          \
+		"managed_seen", BPF_MAP_TYPE_ARRAY, 4, 32 << MANAGED_SEEN_SHIFT, 1,                \
+			BPF_F_MMAPABLE                                                             \
+	}
+
 #endif

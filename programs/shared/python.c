@@ -34,6 +34,7 @@ enum {
 	WINDOW_LAST = UNWIND_WINDOW - 112, /* there a frame is the last of a window */
 	PAGE = 4096,
 	ROUNDS = 2048,
+	UNREAD = -1,
 };
 
 /* clang-format off */
@@ -45,11 +46,6 @@ enum {
 	MOV_REG(R3, R2),                                                                           \
 	RSH(R3, 32),                                                                               \
 	XOR_REG(R2, R3)
-
-/* On to the label if the hash R7 stands there, from R1 on. */
-#define TRY_SEEN(way, to)                                                                          \
-	LDX(DW, R2, R1, 8 * (way)),                                                                \
-	JEQ_REG(R2, R7, to)
 
 /* The scratch has it of the frame whose copy R8 has the address of; R1 and R2 are lost. */
 #define TAKE_MEMBER(size, member, mask)                                                            \
@@ -141,24 +137,33 @@ FUNC(python_walk),
 		STX(DW, R10, WALK_TASK, R3),
 	END,
 	LD_LAYOUT(R9, R1),
+	FETCH_SEEN,
 
-	/* The innermost frame. */
+	/* The innermost frame. A CFrame lies on the stack: of three words none is missing. */
 	ST(DW, R6, WALK(cframe), 0),
+	ST(DW, R6, WALK(cframe_previous), UNREAD),
 	LDX(H, R3, R9, LAYOUT(thread_cframe)),
 	JEQ(R3, 0, no_cframe),
 	ADD_REG(R3, R8),
 	READ_USER_TO(WALK(cframe), 8, WALK_TASK, none),
 LABEL(no_cframe),
-	MOV_REG(R3, R8),
-	LDX(H, R1, R9, LAYOUT(thread_frame)),
-	LDX(H, R2, R9, LAYOUT(cframe_frame)),
-	JEQ(R2, 0, in_thread),
+	LDX(H, R7, R9, LAYOUT(cframe_frame)),
+	JEQ(R7, 0, in_thread),
 	LDX(DW, R3, R6, WALK(cframe)),
-	SUB(R2, 1),
-	MOV_REG(R1, R2),
+	READ_USER_TO(WALK(words), 24, WALK_TASK, none),
+	SUB(R7, 1),
+	AND(R7, CFRAME_MASK),
+	ADD_REG(R7, R6),
+	LDX(DW, R1, R7, WALK(words)),
+	STX(DW, R6, WALK(frame), R1),
+	LD_COPIED(DW, R1, cframe_previous, CFRAME_MASK, words),
+	STX(DW, R6, WALK(cframe_previous), R1),
+	JA(frame_known),
 LABEL(in_thread),
-	ADD_REG(R3, R1),
+	LDX(H, R3, R9, LAYOUT(thread_frame)),
+	ADD_REG(R3, R8),
 	READ_USER_TO(WALK(frame), 8, WALK_TASK, none),
+LABEL(frame_known),
 
 	/* Where the words go, and the native frames: those of a walk by tables have a place. */
 	LDX(W, R1, R6, OF_RECORD(kernel_bytes)),
@@ -320,24 +325,8 @@ LABEL(position_taken),
 	LSH(R2, 32),
 	XOR_REG(R7, R2),
 	MUL_REG(R7, R5),
-	LDX(DW, R2, R6, OF_RECORD(start_time)),
-	XOR_REG(R7, R2),
-	LDX(DW, R2, R6, OF_RECORD(exec_id)),
-	ADD_REG(R7, R2),
-	MUL_REG(R7, R5),
-	MOV_REG(R2, R7),
-	RSH(R2, 32),
-	XOR_REG(R7, R2),
-	LD_MAP_VALUE(R1, python_seen, 0),
-	MOV_REG(R2, R7),
-	AND(R2, (1 << PYTHON_SEEN_SHIFT) - 1),
-	LSH(R2, 5),
-	ADD_REG(R1, R2),
 	ST(W, R6, WALK(sent), 1),
-	TRY_SEEN(0, called),
-	TRY_SEEN(1, called),
-	TRY_SEEN(2, called),
-	TRY_SEEN(3, called),
+	FIND_SEEN(called),
 	STX(DW, R6, WALK(seen), R7),
 	LDX(W, R1, R6, WALK(unread)),
 	JGE(R1, PYTHON_UNREAD_MOST, called),
@@ -362,6 +351,10 @@ LABEL(boundary),
 	LDX(DW, R3, R6, WALK(cframe)),
 	STX(DW, R6, WALK(boundary), R3),
 	JEQ(R3, 0, next),
+	LDX(DW, R1, R6, WALK(cframe_previous)),
+	ST(DW, R6, WALK(cframe_previous), UNREAD),
+	STX(DW, R6, WALK(cframe), R1),
+	JNE(R1, UNREAD, next),
 	LDX(H, R1, R9, LAYOUT(cframe_previous)),
 	ADD_REG(R3, R1),
 	READ_USER_TO(WALK(cframe), 8, STEP_TASK, no_more_cframes),
@@ -401,8 +394,14 @@ LABEL(place),
 	JLT_REG(R3, R4, here),
 LABEL(pass),
 	STX(W, R6, WALK(native), R2),
-	MOV(R0, 0),
-	EXIT(),
+	WHEN(struct program_config, may_goto),
+		MAY_GOTO(next),
+		JA(place),
+	END,
+	UNLESS(struct program_config, may_goto),
+		MOV(R0, 0),
+		EXIT(),
+	END,
 LABEL(by_pc),
 	LDX(DW, R3, R1, PCS),
 	LSH(R3, 1), /* UNWIND_PC_EXACT */

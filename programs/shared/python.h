@@ -93,16 +93,10 @@ struct python_code {
 };
 #define PYTHON_CODE_TAG 0x65646f636e6f6874ull
 
-/* What was sent: buckets of four hashes. */
-#define PYTHON_SEEN_SHIFT 12
 #define PYTHON_MAP_LAYOUTS                                                                         \
 	{                                                                                          \
 		"python_layouts", BPF_MAP_TYPE_ARRAY, 4,                                           \
 			PYTHON_LAYOUTS * sizeof(struct python_layout), 1, BPF_F_MMAPABLE           \
-	}
-#define PYTHON_MAP_SEEN                                                                            \
-	{                                                                                          \
-		"python_seen", BPF_MAP_TYPE_ARRAY, 4, 32 << PYTHON_SEEN_SHIFT, 1, BPF_F_MMAPABLE   \
 	}
 #define PYTHON_MAP_CODE                                                                            \
 	{                                                                                          \
@@ -117,10 +111,10 @@ struct python_walk {
 	uint64_t thread; /* the thread state of who is walked; 0: it has none */
 	uint64_t frame;	 /* the one at hand, and what it has: */
 	uint64_t frame_previous, frame_mark, frame_position, frame_code;
-	uint64_t cframe;
+	uint64_t cframe, cframe_previous; /* and the one before, if that has been read */
 	uint64_t boundary;	      /* what lies in the native frame that is looked for */
 	uint64_t code;		      /* whose copy code_bytes is; 0: none's. */
-	uint64_t seen;		      /* Its hash in python_seen, */
+	uint64_t seen;		      /* Its hash in managed_seen, */
 	uint32_t check, sent;	      /*   and 1 once it was looked for there */
 	uint32_t placing;	      /* 1: a native frame is looked for */
 	uint32_t unread;	      /* code objects that could not be sent, of this walk */

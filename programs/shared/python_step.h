@@ -3,7 +3,7 @@
 #ifndef PROGRAMS_PYTHON_H
 #define PROGRAMS_PYTHON_H
 
-#include "stack.h"
+#include "managed_seen.h"
 
 /* Offsets from the scratch. */
 #define WALK(member)                                                                               \
@@ -18,6 +18,7 @@
 /* Masks that keep what a layout says inside of the copies. */
 #define FRAME_MASK 0x78
 #define FRAME_BYTE_MASK 0x7f
+#define CFRAME_MASK 0x18
 #define CODE_MASK 0xf8
 #define CODE_INT_MASK 0xfc
 

@@ -27,11 +27,6 @@ enum {
 };
 
 /* clang-format off */
-/* On to the label if the hash R7 stands there, from R1 on. */
-#define TRY_SEEN(way, to)                                                                          \
-	LDX(DW, R2, R1, 8 * (way)),                                                                \
-	JEQ_REG(R2, R7, to)
-
 /* R1 = where the next words of the record are, n of them, or to the label: fewer than room. */
 #define NEXT_WORDS(n, room, full)                                                                  \
 	LDX(W, R1, R6, N),                                                                         \
@@ -84,6 +79,8 @@ FUNC(script_walk),
 	JNE_REG(R1, R2, none),
 	CALL_LANGUAGE(begin, WALK_TASK, none),
 	JNE(R0, 0, none),
+
+	FETCH_SEEN,
 
 	/* Where the words go. */
 	LDX(W, R1, R6, OF_RECORD(kernel_bytes)),
@@ -169,23 +166,7 @@ LABEL(line_fits),
 	LSH(R2, 32),
 	XOR_REG(R7, R2),
 	MUL_REG(R7, R5),
-	LDX(DW, R2, R6, OF_RECORD(start_time)),
-	XOR_REG(R7, R2),
-	LDX(DW, R2, R6, OF_RECORD(exec_id)),
-	ADD_REG(R7, R2),
-	MUL_REG(R7, R5),
-	MOV_REG(R2, R7),
-	RSH(R2, 32),
-	XOR_REG(R7, R2),
-	LD_MAP_VALUE(R1, python_seen, 0),
-	MOV_REG(R2, R7),
-	AND(R2, (1 << PYTHON_SEEN_SHIFT) - 1),
-	LSH(R2, 5),
-	ADD_REG(R1, R2),
-	TRY_SEEN(0, written),
-	TRY_SEEN(1, written),
-	TRY_SEEN(2, written),
-	TRY_SEEN(3, written),
+	FIND_SEEN(written),
 	STX(DW, R6, SCRIPT(seen), R7),
 	LDX(W, R1, R6, SCRIPT(unread)),
 	JGE(R1, SCRIPT_UNREAD_MOST, written),
@@ -341,19 +322,8 @@ FUNC(script_send),
 	CALL(ringbuf_output),
 	JNE(R0, 0, unread),
 
-	/* The upper bits of the hash choose which of four makes room. */
 	LDX(DW, R2, R6, SCRIPT(seen)),
-	MOV_REG(R1, R2),
-	AND(R1, (1 << PYTHON_SEEN_SHIFT) - 1),
-	LSH(R1, 2),
-	MOV_REG(R3, R2),
-	RSH(R3, 62),
-	ADD_REG(R1, R3),
-	LSH(R1, 3),
-	AND(R1, (32 << PYTHON_SEEN_SHIFT) - 8), /* as it is: for verifiers before 6.8 */
-	LD_MAP_VALUE(R3, python_seen, 0),
-	ADD_REG(R3, R1),
-	STX(DW, R3, 0, R2),
+	REMEMBER_SEEN,
 	JA(sent),
 LABEL(unread),
 	LDX(W, R1, R6, SCRIPT(unread)),

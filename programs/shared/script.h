@@ -200,7 +200,7 @@ struct script_walk {
 	uint32_t base, native, count; /* kernel frames; native ones: the next, how many */
 	uint32_t max;		      /* words of the record, with the kernel's */
 	uint32_t open;		      /* words of the run at hand, which has no place yet */
-	uint64_t seen;		      /* its hash in python_seen */
+	uint64_t seen;		      /* its hash in managed_seen */
 	uint64_t words[4];
 	struct perl_walk perl;
 	uint64_t frame_bytes[128 / 8 + 1];    /* offsets are masked: 127 at most */

@@ -3,7 +3,7 @@
 #ifndef PROGRAMS_SCRIPT_H
 #define PROGRAMS_SCRIPT_H
 
-#include "stack.h"
+#include "managed_seen.h"
 
 /* Offsets from the scratch. */
 #define SCRIPT(member)                                                                             \

@@ -113,6 +113,7 @@ struct unwind_state {
 	uint32_t rule_of;	 /*   of which generation */
 	uint64_t words[2];
 	uint64_t regs[UNWIND_REGS_BYTES / 8];
+	uint64_t seen_lately[MANAGED_SEEN_LATELY]; /* some of managed_seen */
 	struct python_walk python;	      /* behind this walk; */
 	struct python_process python_process; /* of the process known */
 	struct v8_walk v8;

@@ -50,11 +50,6 @@ enum {
 	MOV_REG(value, R2),                                                                        \
 	RSH(value, 32),                                                                            \
 	XOR_REG(R2, value)
-/* On to the label if the hash R7 stands there, from R1 on. */
-#define TRY_SEEN(way, to)                                                                          \
-	LDX(DW, R2, R1, 8 * (way)),                                                                \
-	JEQ_REG(R2, R7, to)
-
 static const struct asm_insn v8_lines[] = {
 	/* v8_walk(scratch, task): how many words were written. */
 FUNC(v8_walk),
@@ -71,6 +66,7 @@ FUNC(v8_walk),
 	JNE_REG(R1, R2, none),
 	LDX(W, R1, R6, OF_RECORD(user_end)),
 	JGT(R1, UNWIND_GONE, none), /* the kernel's walk has left no frame pointers */
+	FETCH_SEEN,
 	LDX(W, R1, R6, OF_RECORD(kernel_bytes)),
 	RSH(R1, 3),
 	STX(W, R6, V8(base), R1),
@@ -209,35 +205,10 @@ LABEL(compiled),
 	MUL_REG(R7, R5),
 	XOR_REG(R7, R8),
 	MUL_REG(R7, R5),
-	LDX(DW, R2, R6, OF_RECORD(start_time)),
-	XOR_REG(R7, R2),
-	LDX(DW, R2, R6, OF_RECORD(exec_id)),
-	ADD_REG(R7, R2),
-	MUL_REG(R7, R5),
-	MOV_REG(R2, R7),
-	RSH(R2, 32),
-	XOR_REG(R7, R2),
-	MOV_REG(R2, R7),
-	AND(R2, (1 << PYTHON_SEEN_SHIFT) - 1),
-	LSH(R2, 5),
-	LD_MAP_VALUE(R1, python_seen, 0),
-	ADD_REG(R1, R2),
-	TRY_SEEN(0, next),
-	TRY_SEEN(1, next),
-	TRY_SEEN(2, next),
-	TRY_SEEN(3, next),
+	FIND_SEEN(next),
 	ST(W, R6, V8(fresh), 1),
-	MOV_REG(R3, R7), /* the upper bits choose which of four makes room */
-	RSH(R3, 62),
-	LSH(R3, 3),
-	MOV_REG(R1, R7),
-	AND(R1, (1 << PYTHON_SEEN_SHIFT) - 1),
-	LSH(R1, 5),
-	ADD_REG(R1, R3),
-	AND(R1, (32 << PYTHON_SEEN_SHIFT) - 8),
-	LD_MAP_VALUE(R3, python_seen, 0),
-	ADD_REG(R3, R1),
-	STX(DW, R3, 0, R7),
+	MOV_REG(R2, R7),
+	REMEMBER_SEEN,
 LABEL(next),
 	MOV(R0, 0),
 	EXIT(),
