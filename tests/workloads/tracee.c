@@ -21,7 +21,7 @@ static const char untouched[8192] __attribute__((aligned(4096))) = "/nowhere/unt
 
 static void open_them(void)
 {
-	char name[600] = "/nowhere/";
+	char name[600] = "/nowhere/", in_memory[] = "a\0b\n";
 
 	memset(name + 9, 'x', sizeof(name) - 10);
 	open("/nowhere/\"quoted\\\"\n\x1b\xff", O_RDWR | O_CREAT | O_TRUNC, 0640);
@@ -29,7 +29,7 @@ static void open_them(void)
 	syscall(SYS_openat, AT_FDCWD, NULL, O_RDONLY);
 	syscall(SYS_openat, AT_FDCWD, (void *)8, O_RDONLY | O_DIRECTORY);
 	syscall(SYS_openat, AT_FDCWD, untouched, O_RDONLY);
-	syscall(SYS_write, -1, "a\0b\n", 4);
+	syscall(SYS_write, -1, in_memory, 4);
 }
 
 /* Time that passes, as a tool may stop us meanwhile. */
