@@ -92,6 +92,30 @@ EOF
 	fi
 fi
 
+# Hand-written code, which has its old stack pointer in rcx while a helper of its own runs.
+if command -v "${CC:-gcc}" >/dev/null && [ "$(uname -m)" = x86_64 ]; then
+	cat >"$tmp/by_hand.c" <<'EOF'
+#include <time.h>
+void by_hand(void);
+asm(".text\n.balign 16\nhelper: mov $300000, %eax\n1: dec %eax\njne 1b\nret\n"
+    ".balign 16\n.globl by_hand\n.type by_hand, @function\n"
+    "by_hand: mov %rsp, %rcx\nand $-32, %rsp\nsub $0x60, %rsp\ncall helper\nsub $0x40, %rsp\ncall helper\n"
+    "mov $200000, %eax\n1: dec %eax\njne 1b\nmov %rcx, %rsp\nret\n.size by_hand, . - by_hand\n");
+int main(void)
+{
+	clock_t end = clock() + CLOCKS_PER_SEC / 2;
+	while (clock() < end)
+		by_hand();
+	return 0;
+}
+EOF
+	"${CC:-gcc}" -O2 -fomit-frame-pointer -o "$tmp/by_hand" "$tmp/by_hand.c"
+	folded -F 999 -U -- "$tmp/by_hand"
+	holds 'by hand: samples' "$(grep -c ';helper' "$out") > 0 && $(total "$out") > 100"
+	near 'by hand: whole stacks' \
+		"$(grep -E ';(by_hand|helper)( |;)' "$out" | share /dev/stdin ';main;by_hand(;helper)? [0-9]+$')" 100 2
+fi
+
 sleep 100 &
 run "$rawprof" cpu -p $! -d 0.2
 kill $!
