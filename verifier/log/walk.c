@@ -205,7 +205,7 @@ void asm_walk_prune(struct reader *r, uint32_t insn)
 {
 	struct walk *w = r->walk;
 
-	if (!w || r->speculative)
+	if (!w || r->speculative || insn >= r->log->ninsns) /* where it is safe, it has been */
 		return;
 	if (w->from == ASM_WALK_NONE && !r->shown)
 		asm_walk_effect(r, insn);
