@@ -289,15 +289,19 @@ static void store(struct reader *r, const char *text, uint8_t code)
 {
 	static const int sizes[] = { 4, 2, 1, 8 };
 	const int64_t place = frame_place(r, text);
-	const int size = sizes[BPF_SIZE(code) >> 3];
+	const int size = sizes[BPF_SIZE(code) >> 3], end = (int)(((place % 8) + 8) % 8) + size;
 	const bool is_reg = BPF_CLASS(code) == BPF_STX;
 	uint32_t *slot, from;
 	char bytes[9] = "????????", now[2100];
 	struct value v;
 
-	if (place >= 0 || place < -ASM_STACK_SIZE)
+	if (place + size > 0 || place < -ASM_STACK_SIZE)
 		return;
 	slot = &r->frames[r->frame].at[FRAME_REGS + (uint32_t)((-place + 7) / 8) - 1];
+	if (end > 8) { /* it is not aligned: in this slot, and in the one above */
+		slot[0] = slot[-1] = 0;
+		return;
+	}
 	if (is_reg) {
 		const char *last = strrchr(text, ' ');
 		const int reg = last && last[1] == 'r' ? atoi(last + 2) : -1;
@@ -327,8 +331,6 @@ static void store(struct reader *r, const char *text, uint8_t code)
 			 r->values.all[asm_walk_number(r, &v)].text);
 	} else {
 		/* The letters begin with the highest address. */
-		const int end = (int)(((place % 8) + 8) % 8) + size;
-
 		memset(bytes + 8 - end, v.uleast == v.umost && !v.uleast ? '0' : 'm', (size_t)size);
 		snprintf(now, sizeof(now), "%s", bytes);
 	}
