@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Which general registers an x86-64 instruction may change by what it names: by ModRM, by its
- * opcode, or by VEX's third register. What changes registers without naming them, as cpuid and
- * string instructions do, changes none that a frame is found by.
+ * opcode, or by VEX's third register. Not what some change besides, as cpuid and string
+ * instructions do: who has to know all passes those over (unwind/code_callee.c).
  */
 #include "x86.h"
 
@@ -146,6 +146,19 @@ static uint16_t bit(const struct x86_parts *p, unsigned int reg)
 	return 1U << (is_of_bytes(p) && !p->rex && reg >= 4 && reg < 8 ? reg - 4 : reg);
 }
 
+/* Short forms name it by their opcode alone; so do xchg and cmpxchg. */
+static bool changes_ax(const struct x86_parts *p)
+{
+	if (p->vex)
+		return false;
+	if (p->map == 1)
+		return p->opcode == 0xb0 || p->opcode == 0xb1;
+	if (p->map)
+		return false;
+	return (p->opcode < 0x38 && ((p->opcode & 7) == 4 || (p->opcode & 7) == 5)) ||
+	       (p->opcode >= 0x90 && p->opcode <= 0x97) || p->opcode == 0xa0 || p->opcode == 0xa1;
+}
+
 uint16_t rp_x86_changes(const struct x86_parts *p)
 {
 	const unsigned int what = changed(p);
@@ -159,7 +172,7 @@ uint16_t rp_x86_changes(const struct x86_parts *p)
 		mask |= bit(p, (p->opcode & 7) | (p->rex & REX_B ? 8 : 0));
 	if (what & THIRD)
 		mask |= 1U << p->vvvv;
-	if (p->map == 0 && p->opcode >= 0x91 && p->opcode <= 0x97)
+	if (changes_ax(p))
 		mask |= 1U << X86_AX;
 	return mask;
 }

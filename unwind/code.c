@@ -186,20 +186,48 @@ static bool find_returns(struct follow *f)
 		    f->flags[next] & INSIDE || !unwind_code_comes_back(f, at, &p))
 			continue;
 		s = *unwind_code_state_of(f, f->state[at]);
-		unwind_code_called(&s, unwind_code_left_alone(f, at, &p));
+		unwind_code_called(&s, UNWIND_KEPT_BY_CALLS |
+					       unwind_code_left_alone(f, at, &p, &s));
 		is_new |= unwind_code_try(f, next, &s, LIKELY, true);
 	}
 	return is_new;
 }
 
+/*
+ * While a call's function runs, its caller is looked up by the call's last byte. A register has
+ * what it had then only if it is left alone; but rbx may be had from where it was saved.
+ */
+static int tell_call(const struct follow *f, uint32_t at, const struct x86_parts *p,
+		     unwind_code_fn *fn, void *ctx)
+{
+	struct unwind_code_state s = *unwind_code_state_of(f, f->state[at]);
+	const bool by_register = unwind_code_rule(&s).kind == UNWIND_REG;
+	int err = fn(ctx, f->addr + at, 1, &s);
+
+	unwind_code_called(&s, 1U << X86_BX | unwind_code_left_alone(f, at, p, &s));
+	if (by_register && unwind_code_rule(&s).kind == UNWIND_NO_ROW)
+		s.fp = FP_NOWHERE;
+	return err ? err : fn(ctx, f->addr + at + 1, p->at - 1, &s);
+}
+
 static int tell(const struct follow *f, unwind_code_fn *fn, void *ctx)
 {
+	struct x86_parts p;
 	int err = f->err;
+	bool is_call;
 
-	for (uint32_t at = 0; at < f->size && !err; at++)
-		if (f->state[at] != NO_STATE)
-			err = fn(ctx, f->addr + at, f->flags[at] & LENGTH,
-				 unwind_code_state_of(f, f->state[at]));
+	for (uint32_t at = 0; at < f->size && !err; at++) {
+		const struct unwind_code_state *s;
+
+		if (f->state[at] == NO_STATE)
+			continue;
+		s = unwind_code_state_of(f, f->state[at]);
+		is_call = s->copy_reg[0] >= 0 && unwind_code_decode(f, at, &p);
+		if (is_call)
+			rp_x86_flow(&p, &is_call);
+		err = is_call ? tell_call(f, at, &p, fn, ctx)
+			      : fn(ctx, f->addr + at, f->flags[at] & LENGTH, s);
+	}
 	return err;
 }
 

@@ -50,20 +50,22 @@ enum unwind_code_fp {
 	FP_SAVED,
 	FP_GONE,
 	FP_OUTERMOST, /* it was cleared and never stored: the ABI's mark of the outermost frame */
+	FP_NOWHERE,   /* nor is the frame, by anything: it was in a register */
 };
 
 /* At the start of a function. */
 struct unwind_code_state unwind_code_entry(void);
 /* Behind the instruction @p. False if it makes no sense for code of a function. */
 bool unwind_code_step(struct unwind_code_state *s, const struct x86_parts *p);
-/* Behind a call: what it may have changed is not known any more, but for registers @left_alone. */
-void unwind_code_called(struct unwind_code_state *s, uint16_t left_alone);
+/* Other registers than those are not known any more. What is kept over a call, by the ABI: */
+void unwind_code_called(struct unwind_code_state *s, uint16_t kept);
+#define UNWIND_KEPT_BY_CALLS ((uint16_t)(1U << X86_BX | 0xfU << 12))
 /* Where the one or the other was before, and control goes on at the same place. */
 struct unwind_code_state unwind_code_meet(const struct unwind_code_state *a,
 					  const struct unwind_code_state *b);
 /* Nothing but the return address is on the stack, and rbp the caller's. */
 bool unwind_code_may_return(const struct unwind_code_state *s);
-/* What a walker does there; UNWIND_NO_ROW if that is not certain. */
+/* What a walker does there; UNWIND_NO_ROW or UNWIND_UNSUP if that is not certain. */
 struct unwind_rule unwind_code_rule(const struct unwind_code_state *s);
 
 /* Told of each instruction whose state is known, at rising addresses. 0, or what ends it. */

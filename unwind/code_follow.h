@@ -106,8 +106,12 @@ bool unwind_code_try(struct follow *f, uint32_t at, const struct unwind_code_sta
 /* The target of a jump or call, in this piece of code; else false. */
 bool unwind_code_target(const struct follow *f, uint32_t at, const struct x86_parts *p,
 			uint32_t *to);
-/* Bits of the registers that the function which the call at @at leads to is seen not to change. */
-uint16_t unwind_code_left_alone(const struct follow *f, uint32_t at, const struct x86_parts *p);
+/*
+ * Bits of the registers that the function which the call at @at leads to is seen not to change; 0
+ * if none of those that @s knows is needed.
+ */
+uint16_t unwind_code_left_alone(const struct follow *f, uint32_t at, const struct x86_parts *p,
+				const struct unwind_code_state *s);
 /* The function that the call at @at leads to comes back for certain. */
 bool unwind_code_comes_back(const struct follow *f, uint32_t at, const struct x86_parts *p);
 

@@ -377,10 +377,8 @@ bool unwind_code_step(struct unwind_code_state *s, const struct x86_parts *p)
 	return change_unknown(s, p);
 }
 
-void unwind_code_called(struct unwind_code_state *s, uint16_t left_alone)
+void unwind_code_called(struct unwind_code_state *s, uint16_t kept)
 {
-	const unsigned int kept = left_alone | 1U << X86_BX | 0xfU << 12; /* as the ABI has it */
-
 	s->compared = 0;
 	for (int i = UNWIND_COPIES - 1; i >= 0; i--)
 		if (s->copy_reg[i] >= 0 && !(kept >> s->copy_reg[i] & 1))
@@ -488,6 +486,8 @@ struct unwind_rule unwind_code_rule(const struct unwind_code_state *s)
 
 	if (s->fp == FP_OUTERMOST)
 		return (struct unwind_rule){ .kind = UNWIND_STOP };
+	if (s->fp == FP_NOWHERE)
+		return (struct unwind_rule){ .kind = UNWIND_UNSUP };
 	if (!set_cfa(s, &r))
 		return (struct unwind_rule){ .kind = UNWIND_NO_ROW };
 	set_saved(s, &r);

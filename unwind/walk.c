@@ -19,7 +19,8 @@ struct walk {
 	uint64_t fp_addr;	       /* where fp is to be read first, or 0 */
 	uint64_t rbx_at;	       /* where rbx is, RBX_IN_REGISTER, or 0: it is not known */
 	bool is_return;		       /* pc was left by a call */
-	bool is_innermost;	       /* regs->reg are this frame's */
+	bool is_innermost;	       /* regs->reg are this frame's, */
+	bool is_second;		       /*   or those of what it has called */
 	uint64_t link;		       /* the link register of a frame that a signal interrupted, */
 	int link_reg;		       /*   which has this number; -1: it is not known */
 	const struct machine *machine; /* of the code at hand */
@@ -49,6 +50,7 @@ static int return_to(struct walk *w, uint64_t pc, uint64_t sp)
 	w->pc = w->space->ra_mask ? pc & w->space->ra_mask : pc;
 	w->sp = sp;
 	w->is_return = true;
+	w->is_second = w->is_innermost;
 	w->is_innermost = false;
 	w->link_reg = -1;
 	return w->pc ? WALK_ON : UNWIND_RA_ZERO;
@@ -88,17 +90,22 @@ static int step_over_signal(struct walk *w, const struct unwind_rule *r)
 	w->sp = sp;
 	w->fp = fp;
 	w->fp_addr = w->rbx_at = 0;
-	w->is_return = w->is_innermost = false;
+	w->is_return = w->is_innermost = w->is_second = false;
 	w->result->signals++;
 	return WALK_ON;
+}
+
+/* By the function that was called: then nothing else was, and the register is as it was. */
+static bool is_left_alone(const struct walk *w, const struct unwind_rule *r)
+{
+	return r->flags & UNWIND_COMPUTED && w->is_second && r->arg != UNWIND_RBX;
 }
 
 static int find_base(const struct walk *w, const struct unwind_rule *r, uint64_t *cfa)
 {
 	uint64_t base = w->regs->reg[r->arg];
 
-	/* What was called from a computed rule's function was seen to leave the register alone. */
-	if (!w->is_innermost && !(r->flags & UNWIND_COMPUTED)) {
+	if (!w->is_innermost && !is_left_alone(w, r)) {
 		if (w->machine->elf != EM_X86_64 || r->arg != UNWIND_RBX || !w->rbx_at)
 			return UNWIND_NOT_LEAF;
 		if (w->rbx_at != RBX_IN_REGISTER && read_word(w, w->rbx_at, &base))

@@ -72,7 +72,10 @@ enum unwind_kind {
 	UNWIND_STOP,	 /* the outermost frame: its return address is undefined */
 	UNWIND_DEREF_SP, /* CFA = *(u64 *)(sp + cfa_off) + arg */
 	UNWIND_DEREF_FP, /* CFA = *(u64 *)(fp + cfa_off) + arg */
-	/* CFA = reg[arg] + cfa_off; known in the innermost frame, or rbx; or UNWIND_COMPUTED */
+	/*
+	 * CFA = reg[arg] + cfa_off. Known in the innermost frame; rbx in others too; and, with
+	 * UNWIND_COMPUTED, in the second one: what it has called leaves the register alone.
+	 */
 	UNWIND_REG,
 	/* { caller's fp, return address } at fp, on another stack, wherever that is */
 	UNWIND_OTHER_STACK,

@@ -28,13 +28,13 @@ enum managed_language {
 	MANAGED_LANGUAGES
 };
 
-/* What names functions, and was sent: buckets of four hashes. */
+/* Of which functions the names were sent: buckets of four hashes. */
 #define MANAGED_SEEN_SHIFT 12
-#define MANAGED_SEEN_LATELY 128 /* hashes that a CPU has at hand */
+#define MANAGED_SEEN_BYTES (4 * 8 << MANAGED_SEEN_SHIFT)
+#define MANAGED_SEEN_LATELY 128 /* hashes that a scratch has at hand */
 #define MANAGED_MAP_SEEN                                                                           \
 	{                                                                                          \
-		"managed_seen", BPF_MAP_TYPE_ARRAY, 4, 32 << MANAGED_SEEN_SHIFT, 1,                \
-			BPF_F_MMAPABLE                                                             \
+		"managed_seen", BPF_MAP_TYPE_ARRAY, 4, MANAGED_SEEN_BYTES, 1, BPF_F_MMAPABLE       \
 	}
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Has what names this function been sent? Buckets of four hashes, those of all languages.
+ * Has what names this function been sent? The map has the hashes of those that were, of all
+ * languages.
  *
- * Which bucket, is known once the function's object has been read; and then it is waited for: no
- * one has asked for that memory since the last sample, nor for that page. But most functions of a
- * walk have been in one shortly before. So a CPU has the hashes of some at hand, in what it works
- * on anyway, and a walk begins with asking for those, all at once.
+ * The bucket that a hash is in is seldom in a cache, and each function of a walk has another. But
+ * most functions have been in a walk shortly before: each scratch has the hashes of some of them,
+ * and a walk begins with asking for that memory, all of it at once.
  */
 #ifndef PROGRAMS_SHARED_MANAGED_SEEN_H
 #define PROGRAMS_SHARED_MANAGED_SEEN_H
@@ -16,7 +16,6 @@ enum {
 	SEEN_LATELY = offsetof(struct stack_scratch, walk.seen_lately),
 	SEEN_START_TIME = offsetof(struct stack_scratch, record.start_time),
 	SEEN_EXEC_ID = offsetof(struct stack_scratch, record.exec_id),
-	SEEN_BYTES = 4 * 8 << MANAGED_SEEN_SHIFT,
 };
 
 /* clang-format off */
@@ -27,7 +26,7 @@ enum {
 		FETCH_LINE(6), FETCH_LINE(7), FETCH_LINE(8), FETCH_LINE(9), FETCH_LINE(10),        \
 		FETCH_LINE(11), FETCH_LINE(12), FETCH_LINE(13), FETCH_LINE(14), FETCH_LINE(15)
 
-/* To .found if it is this one, of the bucket at R1. */
+/* To .found if that place of the bucket at R1 has the hash R7. */
 #define TRY_SEEN(way)                                                                              \
 	LDX(DW, R2, R1, 8 * (way)),                                                                \
 	JEQ_REG(R2, R7, .found)
@@ -76,7 +75,7 @@ enum {
 	RSH(R3, 62),                                                                               \
 	ADD_REG(R1, R3),                                                                           \
 	LSH(R1, 3),                                                                                \
-	AND(R1, SEEN_BYTES - 8), /* as it is: for verifiers before 6.8 */                          \
+	AND(R1, MANAGED_SEEN_BYTES - 8), /* as it is: for verifiers before 6.8 */                  \
 	LD_MAP_VALUE(R3, managed_seen, 0),                                                         \
 	ADD_REG(R3, R1),                                                                           \
 	STX(DW, R3, 0, R2)

@@ -11,7 +11,7 @@
  * They are written behind the native frames, and each run of them, which one call of the
  * interpreter's C function has executed, is placed: something of that call lies on the C stack, so
  * it belongs to the native frame around that address. Each round of the loop takes one Python
- * frame or passes one native frame.
+ * frame, or passes native ones.
  */
 #include "python_step.h"
 #include "thread_value.h"
@@ -139,7 +139,7 @@ FUNC(python_walk),
 	LD_LAYOUT(R9, R1),
 	FETCH_SEEN,
 
-	/* The innermost frame. A CFrame lies on the stack: of three words none is missing. */
+	/* The innermost frame. A CFrame lies on the stack, or in the thread state: more follows. */
 	ST(DW, R6, WALK(cframe), 0),
 	ST(DW, R6, WALK(cframe_previous), UNREAD),
 	LDX(H, R3, R9, LAYOUT(thread_cframe)),

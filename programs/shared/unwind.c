@@ -320,8 +320,12 @@ LABEL(by_rbx),
 	ADD_REG(R7, R1),
 	JA(caller),
 
-LABEL(by_helper), /* which was called from here, and seen to leave the register alone */
+LABEL(by_helper), /* the innermost frame, which is seen to leave the register alone */
 #ifdef MACHINE_COMPUTED_RULES
+	LDX(W, R2, R6, N),
+	LDX(W, R3, R6, BEGAN),
+	SUB_REG(R2, R3),
+	JNE(R2, 2, not_leaf),
 	LDX(B, R2, R9, FLAGS),
 	JSET(R2, UNWIND_COMPUTED, in_register),
 #endif

@@ -103,23 +103,25 @@ fi
 
 # ---- a process that runs already
 
-# It waits for the end of the other side of this FIFO, which no process but this shell has open.
+# It waits until no process has this FIFO open for writing: none but this shell has.
 mkfifo "$tmp/gate"
 exec 7<>"$tmp/gate"
-# attached PID: counts what it does behind the gate, at which it is soon.
+# attached PID PROGRAM: counts what the process does behind the gate. It is that program soon, and then at the gate.
 attached() {
 	local i
 	for ((i = 0; i < 1200; i++)); do
-		if readlink "/proc/$1"/fd/* | grep -qxF "$tmp/gate" || ! kill -0 "$1"; then break; fi
+		if readlink "/proc/$1/exe" | grep -qF "$2" && readlink "/proc/$1"/fd/* | grep -qxF "$tmp/gate"; then break; fi
+		kill -0 "$1" || break
 		sleep 0.05
 	done
 	recording mem -v --format json -o "$tmp/json" -p "$1" 7<&-
 	exec 7<&-
+	timeout 60 tail --pid=$recorder -f /dev/null || kill -9 $recorder
 	wait $recorder
 	status=$?
 }
 "$work/mem_exact" 100 "$tmp/gate" >"$tmp/want.raw" 7<&- &
-attached $!
+attached $! /mem_exact
 wait
 is 'attached: status' "$status" 0
 sort "$tmp/want.raw" >"$tmp/want"
@@ -137,7 +139,7 @@ unshare -m -p --fork sh "$tmp/inside" >"$tmp/want.raw" 2>/dev/null 7<&- &
 shell=$!
 until pid=$(pgrep -f "^$tmp/mount/prog") || ! kill -0 $shell 2>/dev/null; do sleep 0.05; done
 if [ -n "$pid" ]; then
-	attached "$pid"
+	attached "$pid" /prog
 	is 'namespaces: status' "$status" 0
 	wait
 	sort "$tmp/want.raw" >"$tmp/want"

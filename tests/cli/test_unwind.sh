@@ -111,6 +111,7 @@ int main(void)
 EOF
 	"${CC:-gcc}" -O2 -fomit-frame-pointer -o "$tmp/by_hand" "$tmp/by_hand.c"
 	folded -F 999 -U -- "$tmp/by_hand"
+	folded -F 999 -U -- "$tmp/by_hand" # its rules are there now
 	holds 'by hand: samples' "$(grep -c ';helper' "$out") > 0 && $(total "$out") > 100"
 	near 'by hand: whole stacks' \
 		"$(grep -E ';(by_hand|helper)( |;)' "$out" | share /dev/stdin ';main;by_hand(;helper)? [0-9]+$')" 100 2

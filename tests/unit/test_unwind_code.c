@@ -95,45 +95,90 @@ START_TEST(the_stack_pointer_is_stored)
 }
 END_TEST
 
-/* A helper at 0 and who has its stack pointer in rcx meanwhile, if that leaves it alone. */
-START_TEST(a_helper_leaves_registers_alone)
+/* The caller at 16 has its stack pointer in rcx while the helper at 0 runs. */
+static const uint8_t helped[] = {
+	0x85, 0xc0,			/* 0: test %eax, %eax */
+	0x74, 0x04,			/* 2: je 8 */
+	0x48, 0x01, 0xf0,		/* 4: add %rsi, %rax */
+	0x90,				/* 7: nop */
+	0xc3,				/* 8: ret */
+	0x90, 0x90, 0x90, 0x90,		/* 9: nop */
+	0x90, 0x90, 0x90,		/* 13: nop */
+	0x48, 0x89, 0xe1,		/* 16: mov %rsp, %rcx */
+	0x48, 0x83, 0xe4, 0xe0,		/* 19: and $-32, %rsp */
+	0x48, 0x83, 0xec, 0x60,		/* 23: sub $96, %rsp */
+	0x85, 0xff,			/* 27: test %edi, %edi */
+	0x74, 0x07,			/* 29: je 38 */
+	0xe8, 0xdc, 0xff, 0xff, 0xff,	/* 31: call 0 */
+	0x31, 0xc0,			/* 36: xor %eax, %eax */
+	0x48, 0x89, 0xcc,		/* 38: mov %rcx, %rsp */
+	0xc3,				/* 41: ret */
+};
+
+START_TEST(a_helper_leaves_a_register_alone)
 {
-	uint8_t code[] = {
-		0x85, 0xc0,			/* 0: test %eax, %eax */
-		0x74, 0x03,			/* 2: je 7 */
-		0x48, 0x01, 0xf0,		/* 4: add %rsi, %rax */
-		0xc3,				/* 7: ret */
-		0x90, 0x90, 0x90, 0x90,		/* 8: nop */
-		0x90, 0x90, 0x90, 0x90,		/* 12: nop */
-		0x48, 0x89, 0xe1,		/* 16: mov %rsp, %rcx */
-		0x48, 0x83, 0xe4, 0xe0,		/* 19: and $-32, %rsp */
-		0x48, 0x83, 0xec, 0x60,		/* 23: sub $96, %rsp */
-		0xe8, 0xe0, 0xff, 0xff, 0xff,	/* 27: call 0 */
-		0x31, 0xc0,			/* 32: xor %eax, %eax */
-		0x48, 0x89, 0xcc,		/* 34: mov %rcx, %rsp */
-		0xc3,				/* 37: ret */
-	};
-	static const uint8_t changes_it[] = { 0x48, 0x01, 0xf1 }, /* add %rsi, %rcx */
-		calls[] = { 0xff, 0xd0, 0x90 },			  /* call *%rax; nop */
-		loops[] = { 0xe2, 0xfe, 0x90 };			  /* loop 4; nop */
-
-	follow(code, sizeof(code));
+	follow(helped, sizeof(helped));
 	expect(19, UNWIND_SP, 8);
-	expect(27, UNWIND_REG, 8);
-	ck_assert_int_eq(rules[27].arg, 2);
-	expect(32, UNWIND_REG, 8);
+	expect(31, UNWIND_REG, 8);
+	ck_assert_int_eq(rules[31].arg, 2);
+	expect(32, UNWIND_REG, 8); /* while the helper runs */
 	ck_assert_int_eq(rules[32].arg, 2);
-	expect(37, UNWIND_SP, 8);
+	expect(36, UNWIND_REG, 8);
+	ck_assert_int_eq(rules[36].arg, 2);
+	expect(41, UNWIND_SP, 8);
+}
+END_TEST
 
-	memcpy(code + 4, changes_it, 3);
+static const struct {
+	const char *what;
+	uint8_t code[4]; /* at 4 */
+} changing[] = {
+	{ "add %rsi, %rcx; nop", { 0x48, 0x01, 0xf1, 0x90 } },
+	{ "call *%rax; nop; nop", { 0xff, 0xd0, 0x90, 0x90 } },
+	{ "loop 4; nop; nop", { 0xe2, 0xfe, 0x90, 0x90 } },
+	{ "rep movsb; nop; nop", { 0xf3, 0xa4, 0x90, 0x90 } },
+	{ "rdtscp; nop", { 0x0f, 0x01, 0xf9, 0x90 } },
+	{ "cpuid; nop; nop", { 0x0f, 0xa2, 0x90, 0x90 } },
+	{ "syscall; nop; nop", { 0x0f, 0x05, 0x90, 0x90 } },
+	{ "rdfsbase %ecx", { 0xf3, 0x0f, 0xae, 0xc1 } },
+	{ "pop %rcx; nop; nop; nop", { 0x59, 0x90, 0x90, 0x90 } },
+	{ "xchg %eax, %ecx; nop; nop; nop", { 0x91, 0x90, 0x90, 0x90 } },
+	{ "jmp 7, within the next", { 0xeb, 0x01, 0xb8, 0x90 } },
+};
+
+/* What is behind the call is not followed, and the caller not found while the helper runs. */
+START_TEST(a_helper_may_change_it)
+{
+	uint8_t code[sizeof(helped)], pointed[SIZE / 8] = { [2] = 1 };
+	const struct unwind_starts starts = { .base = ADDR, .n = SIZE, .bit = pointed };
+
+	memcpy(code, helped, sizeof(code));
+	memcpy(code + 4, changing[_i].code, 4);
+	follow_from(code, sizeof(code), &starts);
+	expect(31, UNWIND_REG, 8);
+	ck_assert_msg(rules[32].kind == UNWIND_UNSUP, "%s: kind %d", changing[_i].what,
+		      rules[32].kind);
+	ck_assert_msg(rules[36].kind != UNWIND_REG, "%s: behind it", changing[_i].what);
+}
+END_TEST
+
+/* The helper and its caller, by a register that it has to restore; which it may change before. */
+START_TEST(a_register_is_restored)
+{
+	static const uint8_t code[] = {
+		0x41, 0x54,			/* 0: push %r12 */
+		0x49, 0x89, 0xe4,		/* 2: mov %rsp, %r12 */
+		0x48, 0x83, 0xe4, 0xe0,		/* 5: and $-32, %rsp */
+		0xff, 0xd0,			/* 9: call *%rax */
+		0x4c, 0x89, 0xe4,		/* 11: mov %r12, %rsp */
+		0x41, 0x5c,			/* 14: pop %r12 */
+		0xc3,				/* 16: ret */
+	};
+
 	follow(code, sizeof(code));
-	ck_assert_uint_eq(rules[32].kind, UNWIND_NO_ROW);
-	memcpy(code + 4, calls, 3);
-	follow(code, sizeof(code));
-	ck_assert_uint_eq(rules[32].kind, UNWIND_NO_ROW);
-	memcpy(code + 4, loops, 3);
-	follow(code, sizeof(code));
-	ck_assert_uint_eq(rules[32].kind, UNWIND_NO_ROW);
+	expect(9, UNWIND_REG, 16);
+	ck_assert_uint_eq(rules[10].kind, UNWIND_UNSUP);
+	expect(11, UNWIND_REG, 16);
 }
 END_TEST
 
@@ -312,7 +357,10 @@ int main(void)
 
 	tcase_add_test(t, frames_are_followed);
 	tcase_add_test(t, the_stack_pointer_is_stored);
-	tcase_add_test(t, a_helper_leaves_registers_alone);
+	tcase_add_test(t, a_helper_leaves_a_register_alone);
+	tcase_add_loop_test(t, a_helper_may_change_it, 0,
+			    sizeof(changing) / sizeof(changing[0]));
+	tcase_add_test(t, a_register_is_restored);
 	tcase_add_test(t, each_page_of_a_frame_is_touched);
 	tcase_add_test(t, functions_without_padding_between);
 	tcase_add_test(t, functions_that_do_not_return);

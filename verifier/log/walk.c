@@ -205,8 +205,12 @@ void asm_walk_prune(struct reader *r, uint32_t insn)
 {
 	struct walk *w = r->walk;
 
-	if (!w || r->speculative || insn >= r->log->ninsns) /* where it is safe, it has been */
+	if (!w || r->speculative)
 		return;
+	if (insn >= r->log->ninsns) { /* where it is safe, it has been */
+		w->expected = w->from = ASM_WALK_NONE;
+		return;
+	}
 	if (w->from == ASM_WALK_NONE && !r->shown)
 		asm_walk_effect(r, insn);
 	w->expected = ASM_WALK_NONE;

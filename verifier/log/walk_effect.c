@@ -295,7 +295,7 @@ static void store(struct reader *r, const char *text, uint8_t code)
 	char bytes[9] = "????????", now[2100];
 	struct value v;
 
-	if (place + size > 0 || place < -ASM_STACK_SIZE)
+	if (place >= 0 || place < -ASM_STACK_SIZE || place + size > 0)
 		return;
 	slot = &r->frames[r->frame].at[FRAME_REGS + (uint32_t)((-place + 7) / 8) - 1];
 	if (end > 8) { /* it is not aligned: in this slot, and in the one above */
