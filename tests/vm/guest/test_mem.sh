@@ -62,8 +62,10 @@ has 'lifetimes: of the larger blocks' "$out" '^ +20 blocks '
 name=samples
 recorded --sample-bytes 1 --weight alloc_objects -- "$work/mem_exact" 20
 is 'samples: of each byte' "$(of case_calloc)" 20
-"$work/mem_exact" 20 5 >"$tmp/want" &
+mkfifo "$tmp/gate"
+"$work/mem_exact" 20 "$tmp/gate" >"$tmp/want" &
 pid=$!
+sleep 5 >"$tmp/gate" & # it goes on then
 name=attached
 recorded -p $pid --weight alloc_space
 is 'attached: the program goes on' "$(wait $pid && grep -c '^case_' "$tmp/want")" 17
