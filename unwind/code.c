@@ -201,33 +201,37 @@ static int tell_call(const struct follow *f, uint32_t at, const struct x86_parts
 		     unwind_code_fn *fn, void *ctx)
 {
 	struct unwind_code_state s = *unwind_code_state_of(f, f->state[at]);
-	const bool by_register = unwind_code_rule(&s).kind == UNWIND_REG;
 	int err = fn(ctx, f->addr + at, 1, &s);
 
 	unwind_code_called(&s, 1U << X86_BX | unwind_code_left_alone(f, at, p, &s));
-	if (by_register && unwind_code_rule(&s).kind == UNWIND_NO_ROW)
+	if (unwind_code_rule(&s).kind == UNWIND_NO_ROW)
 		s.fp = FP_NOWHERE;
 	return err ? err : fn(ctx, f->addr + at + 1, p->at - 1, &s);
+}
+
+/* It is a call, and the frame is found by a register. */
+static bool is_by_register(const struct follow *f, uint32_t at, struct x86_parts *p)
+{
+	const struct unwind_code_state *s = unwind_code_state_of(f, f->state[at]);
+	bool is_call = false;
+
+	if (s->copy_reg[0] >= 0 && unwind_code_rule(s).kind == UNWIND_REG &&
+	    unwind_code_decode(f, at, p))
+		rp_x86_flow(p, &is_call);
+	return is_call;
 }
 
 static int tell(const struct follow *f, unwind_code_fn *fn, void *ctx)
 {
 	struct x86_parts p;
 	int err = f->err;
-	bool is_call;
 
-	for (uint32_t at = 0; at < f->size && !err; at++) {
-		const struct unwind_code_state *s;
-
-		if (f->state[at] == NO_STATE)
-			continue;
-		s = unwind_code_state_of(f, f->state[at]);
-		is_call = s->copy_reg[0] >= 0 && unwind_code_decode(f, at, &p);
-		if (is_call)
-			rp_x86_flow(&p, &is_call);
-		err = is_call ? tell_call(f, at, &p, fn, ctx)
-			      : fn(ctx, f->addr + at, f->flags[at] & LENGTH, s);
-	}
+	for (uint32_t at = 0; at < f->size && !err; at++)
+		if (f->state[at] != NO_STATE)
+			err = is_by_register(f, at, &p)
+				      ? tell_call(f, at, &p, fn, ctx)
+				      : fn(ctx, f->addr + at, f->flags[at] & LENGTH,
+					   unwind_code_state_of(f, f->state[at]));
 	return err;
 }
 

@@ -68,7 +68,10 @@ bool unwind_code_may_return(const struct unwind_code_state *s);
 /* What a walker does there; UNWIND_NO_ROW or UNWIND_UNSUP if that is not certain. */
 struct unwind_rule unwind_code_rule(const struct unwind_code_state *s);
 
-/* Told of each instruction whose state is known, at rising addresses. 0, or what ends it. */
+/*
+ * Told of each instruction whose state is known, at rising addresses; of a call in two parts, if
+ * less is known while it runs. @state is good until it returns. 0, or what ends it.
+ */
 typedef int unwind_code_fn(void *ctx, uint64_t addr, uint32_t len,
 			   const struct unwind_code_state *state);
 /*

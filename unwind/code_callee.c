@@ -62,6 +62,8 @@ static bool is_simple_0f(const struct x86_parts *p)
 	switch (p->opcode) {
 	case 0x0b: /* ud2 */
 	case 0x10 ... 0x17:
+	case 0x18 ... 0x1d: /* prefetch, nop */
+	case 0x1f:
 	case 0x28 ... 0x2f:
 	case 0x40 ... 0x9f:
 	case 0xa3 ... 0xa5: /* bt, shld */
@@ -72,9 +74,6 @@ static bool is_simple_0f(const struct x86_parts *p)
 	case 0xc2:
 	case 0xc4 ... 0xc6:
 	case 0xc8 ... 0xff:
-		return true;
-	case 0x18 ... 0x1d: /* prefetch, nop */
-	case 0x1f:
 		return true;
 	case 0x1e:
 		return !p->f3 || p->modrm == 0xfa; /* endbr64, not rdssp */

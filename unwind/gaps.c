@@ -2,6 +2,7 @@
 /* Reads code that no FDE describes, a piece at a time, and makes rows of what is found in it. */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/budget.h"
 #include "base/grow.h"
@@ -17,8 +18,9 @@ enum {
 struct filling {
 	unwind_row_fn *row;
 	void *ctx;
-	uint64_t next;			       /* behind the last instruction that has a rule */
-	const struct unwind_code_state *state; /* of that one */
+	uint64_t next; /* behind the last instruction that has a rule, */
+	bool has_state;
+	struct unwind_code_state state; /*   and what is known of that one */
 };
 
 static const struct unwind_rule nothing = { .kind = UNWIND_NO_ROW };
@@ -29,12 +31,14 @@ static int take_rule(void *ctx, uint64_t addr, uint32_t len, const struct unwind
 	struct unwind_rule rule;
 	int err = 0;
 
-	if (addr == f->next && state == f->state) { /* as most instructions: nothing is new */
+	/* As most instructions: nothing is new. */
+	if (addr == f->next && f->has_state && !memcmp(state, &f->state, sizeof(*state))) {
 		f->next = addr + len;
 		return 0;
 	}
 	rule = unwind_code_rule(state);
-	f->state = state;
+	f->has_state = true;
+	f->state = *state;
 	if (addr > f->next)
 		err = f->row(f->ctx, f->next, &nothing);
 	if (!err)
@@ -68,7 +72,7 @@ static int fill_piece(struct unwind_gaps *g, const struct unwind_source *s, uint
 		g->is_lost = true;
 		return 0;
 	}
-	f->state = NULL; /* those of the piece before are gone */
+	f->has_state = false;
 	code = malloc(size);
 	if (!code)
 		err = -ENOMEM;
@@ -139,7 +143,7 @@ static int fill_hooks(const struct unwind_source *s, uint64_t start, uint64_t en
 
 		if (h->addr < start || h->addr < f->next || !size)
 			continue;
-		f->state = NULL;
+		f->has_state = false;
 		err = unwind_code_follow(h->code, size, h->addr, &starts, &work, take_rule, f);
 	}
 	return err;

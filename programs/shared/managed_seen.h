@@ -18,6 +18,8 @@ enum {
 	SEEN_EXEC_ID = offsetof(struct stack_scratch, record.exec_id),
 };
 
+_Static_assert(8 * MANAGED_SEEN_LATELY == 16 * 64, "FETCH_SEEN asks for each line");
+
 /* clang-format off */
 #define FETCH_LINE(n) LDX(DW, R1, R6, SEEN_LATELY + 64 * (n))
 /* At the beginning of a walk; R6 = scratch, R1 is lost. */

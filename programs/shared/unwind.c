@@ -322,10 +322,7 @@ LABEL(by_rbx),
 
 LABEL(by_helper), /* the innermost frame, which is seen to leave the register alone */
 #ifdef MACHINE_COMPUTED_RULES
-	LDX(W, R2, R6, N),
-	LDX(W, R3, R6, BEGAN),
-	SUB_REG(R2, R3),
-	JNE(R2, 2, not_leaf),
+	ONLY_FRAME(2, not_leaf),
 	LDX(B, R2, R9, FLAGS),
 	JSET(R2, UNWIND_COMPUTED, in_register),
 #endif

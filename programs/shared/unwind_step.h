@@ -410,11 +410,13 @@ _Static_assert(sizeof(struct published_process) == 2 * 8, "COPY_PUBLISHED() copi
 	COPY_REST_OF_REGS
 
 /* On to the label unless this is the innermost frame, whose registers are all known. */
-#define ONLY_INNERMOST(elsewhere)                                                                  \
+#define ONLY_INNERMOST(elsewhere) ONLY_FRAME(1, elsewhere)
+/* The same for frame n, the innermost one being the first. */
+#define ONLY_FRAME(n, elsewhere)                                                                   \
 	LDX(W, R2, R6, N),                                                                         \
 	LDX(W, R3, R6, BEGAN),                                                                     \
 	SUB_REG(R2, R3),                                                                           \
-	JNE(R2, 1, elsewhere)
+	JNE(R2, n, elsewhere)
 /* clang-format on */
 
 /* Whether the first byte of code at the innermost frame can be read: R3 = where it was. */

@@ -50,6 +50,7 @@ enum {
 	MOV_REG(value, R2),                                                                        \
 	RSH(value, 32),                                                                            \
 	XOR_REG(R2, value)
+
 static const struct asm_insn v8_lines[] = {
 	/* v8_walk(scratch, task): how many words were written. */
 FUNC(v8_walk),

@@ -302,6 +302,36 @@ START_TEST(functions_that_are_pointed_to)
 }
 END_TEST
 
+#ifdef __x86_64__
+/* The helper changes rcx, in which its caller has its stack pointer. */
+__asm__(".text; .balign 16; changes_rcx: add %rsi, %rcx; ret; .balign 16\n"
+	".globl keeps_it_in_rcx; .type keeps_it_in_rcx, @function; keeps_it_in_rcx:\n"
+	"mov %rsp, %rcx; and $-32, %rsp; sub $96, %rsp; test %edi, %edi; je 1f\n"
+	"call changes_rcx; call changes_rcx; 1: mov %rcx, %rsp; ret; .balign 16\n");
+void keeps_it_in_rcx(void);
+
+/* The table has what was told, a call's caller apart from the call. */
+START_TEST(calls_have_rows)
+{
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	struct unwind_source s = { .is_computed = true };
+	struct unwind_table *t;
+	uint64_t at;
+
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(unwind_source_read(&s, fd, NULL, 0), 0);
+	at = (uint64_t)(uintptr_t)keeps_it_in_rcx - (getauxval(AT_ENTRY) - s.image.entry);
+	unwind_source_free(&s);
+	ck_assert_int_eq(unwind_cache_table(NULL, &t, fd, true, NULL), 0);
+	close(fd);
+	ck_assert_uint_eq(unwind_table_rule(t, at)->kind, UNWIND_SP);
+	ck_assert_uint_eq(unwind_table_rule(t, at + 15)->kind, UNWIND_REG); /* the call */
+	ck_assert_uint_eq(unwind_table_rule(t, at + 19)->kind, UNWIND_UNSUP);
+	unwind_table_free(t);
+}
+END_TEST
+#endif
+
 static __attribute__((noinline, unused)) int never_called(int n)
 {
 	return n + 3;
@@ -366,6 +396,9 @@ int main(void)
 	tcase_add_test(t, functions_that_do_not_return);
 	tcase_add_test(t, contradictions_are_left_out);
 	tcase_add_test(t, functions_that_are_pointed_to);
+#ifdef __x86_64__
+	tcase_add_test(t, calls_have_rows);
+#endif
 	tcase_add_test(t, starts_are_found);
 	tcase_add_test(t, code_is_anything);
 	tcase_set_timeout(t, 60);

@@ -2,8 +2,8 @@
 /*
  * mem_exact [TIMES [FIFO]]: what an allocator's functions mean, each in a function of its own,
  * so many times each; prints for each "NAME allocated bytes kept bytes", as it must be by what the
- * functions have returned. What only the C library knows is printed as "-". FIFO: to wait at its
- * end before, with as many blocks in hand that are freed after it.
+ * functions have returned. What only the C library knows is printed as "-". FIFO: to wait before,
+ * until nobody has that open for writing, with as many blocks in hand that are freed then.
  */
 #include <errno.h>
 #include <fcntl.h>
