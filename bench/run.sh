@@ -72,7 +72,8 @@ short() {
 # part NAME SCRIPT: what a script of its own measures, which writes $OUTPUT.
 part() {
 	echo "  BENCH   $1" >&2
-	if OUTPUT=$tmp/table ROUNDS=$rounds "$2" >&2; then
+	# Without ONLY: to some parts it names programs of theirs.
+	if OUTPUT=$tmp/table ROUNDS=$rounds env -u ONLY "$2" >&2; then
 		say ''
 		sed 's/^#/##/' "$tmp/table" >>"$details"
 	else
