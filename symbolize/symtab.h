@@ -57,6 +57,9 @@ struct sym_symtab {
 	const char *places_in;
 };
 
+/* So many bytes belong to a symbol without size if no other one follows. */
+enum { SYM_UNSIZED_MOST = 4096 };
+
 /*
  * Reads .symtab and .dynsym of @object. @debug, unless NULL, is the object of the same code whose
  * .symtab is read instead. All must outlive the table, and so must @strings. No symbols at all is

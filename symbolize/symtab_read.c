@@ -275,7 +275,10 @@ static void drop_inner_labels(struct raws *r)
 	r->count = kept;
 }
 
-/* A symbol without size goes on to the next one or the end of its section. */
+/*
+ * A symbol without size goes on to the next one or the end of its section, but not for ever: of a
+ * stripped library written by hand it may be the last that is left, before much other code.
+ */
 static void extend_unsized(struct raws *r, const struct sym_symtab *t)
 {
 	uint64_t next = UINT64_MAX; /* from the base: the first address after this one's */
@@ -290,7 +293,7 @@ static void extend_unsized(struct raws *r, const struct sym_symtab *t)
 		if (s->size)
 			continue;
 		end = end < next ? end : next;
-		s->size = end - s->addr < UINT32_MAX ? end - s->addr : UINT32_MAX;
+		s->size = end - s->addr < SYM_UNSIZED_MOST ? end - s->addr : SYM_UNSIZED_MOST;
 	}
 }
 

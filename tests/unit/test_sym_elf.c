@@ -55,6 +55,31 @@ START_TEST(test_symbols)
 }
 END_TEST
 
+/* The last symbol of a long section, and what is left of it is not all the symbol's. */
+START_TEST(test_unsized_is_short)
+{
+	static const struct elf_symbol syms[] = {
+		{ "sized", 0x1000, 0x1080, STT_FUNC, STB_GLOBAL, 0 },
+		{ "unsized", 0x1100, 0, STT_NOTYPE, STB_GLOBAL, 0 },
+	};
+
+	for (size_t first = 0; first < 2; first++) {
+		Elf64_Shdr *sh;
+
+		elf_build(&file, &syms[first], 1, NULL, 0, NULL);
+		sh = (Elf64_Shdr *)(file.bytes + file.section_headers);
+		sh[S_PLT] = (Elf64_Shdr){ 0 };
+		sh[S_TEXT].sh_size = 0x1200;
+		open_built();
+		ck_name(0x1100, syms[first].name, first ? 0 : 0x100);
+		ck_name(0x207f, syms[first].name, first ? 0xf7f : 0x107f);
+		ck_name(0x20ff, first ? "unsized" : NULL, first ? 0xfff : 0);
+		ck_name(0x2100, NULL, 0);
+		teardown();
+	}
+}
+END_TEST
+
 /* Those that are asked for by name, in the table that has the first of them. */
 START_TEST(test_wanted)
 {
@@ -510,6 +535,7 @@ int main(void)
 	tcase_set_timeout(t, 120);
 	tcase_add_checked_fixture(t, NULL, teardown);
 	tcase_add_test(t, test_symbols);
+	tcase_add_test(t, test_unsized_is_short);
 	tcase_add_test(t, test_wanted);
 	tcase_add_test(t, test_read_at);
 	tcase_add_loop_test(t, test_aliases, 0, sizeof(aliases) / sizeof(aliases[0]));

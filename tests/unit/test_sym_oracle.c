@@ -6,6 +6,7 @@
 #include <fcntl.h>
 
 #include "symbolize/object.h"
+#include "symbolize/symtab.h"
 #include "sym_user.h"
 
 enum { ADDRESSES = 10000 };
@@ -188,8 +189,11 @@ static enum relation relation(const struct nm *nm, uint64_t addr, const struct s
 	last = n ? &nm->symbols[n - 1] : NULL;
 	if (is_name && f->offset < 16 && strstr(f->name, "@plt"))
 		return cover ? UNEXPLAINED : PLT;
-	if (!is_name) /* whatever covers it must be named */
-		return cover || (last && !last->size && !f->is_place) ? UNEXPLAINED : ENDED;
+	if (!is_name) { /* whatever covers it must be named */
+		bool goes_on = last && !last->size && addr - last->addr < SYM_UNSIZED_MOST;
+
+		return cover || (goes_on && !f->is_place) ? UNEXPLAINED : ENDED;
+	}
 	if (!nm_has(nm, start, f->name))
 		return UNEXPLAINED;
 	if (cover && cover->addr != start) /* neither one around it nor a label within it */
