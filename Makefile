@@ -246,6 +246,7 @@ $(HTML_PAGES): tests/html/pages.c $(LIB)
 WORK_CFLAGS = -std=gnu11 -O1 -g $(WARN) -D_GNU_SOURCE -pthread \
               -fno-omit-frame-pointer -fno-optimize-sibling-calls
 WORK_FLAGS_leaf = -fomit-frame-pointer
+WORK_FLAGS_byhand = -fomit-frame-pointer
 WORK_FLAGS_fakejvm = -rdynamic
 # A library for LD_PRELOAD: of a program, thread-locals are found in another way.
 WORK_FLAGS_fakeruby = -shared -fPIC
@@ -310,7 +311,8 @@ $(BUILD)/bench/measure: $(BUILD)/bench/attach_time.o
 .PHONY: check-rules
 # Of Debian's files, those that are here.
 RULES := $(wildcard $(addprefix /usr/lib/x86_64-linux-gnu/,libc.so.6 libcrypto.so.3 libavcodec.so.59) \
-	/usr/lib/jvm/*/lib/server/libjvm.so /usr/bin/python3.11 /usr/bin/node)
+	/usr/lib/jvm/*/lib/server/libjvm.so /usr/bin/python3.11 /usr/bin/node \
+	$(addprefix /usr/aarch64-linux-gnu/lib/,libc.so.6 libm.so.6 libstdc++.so.6))
 check-rules: $(BUILD)/bench/check_rules ## rules computed from code beside the .eh_frame of libc, libcrypto and others
 	$(Q)$< $(RULES)
 

@@ -39,6 +39,8 @@
 #define UNWIND_MODE_USER64 0
 #define UNWIND_RA_MASK 0xffffffffffff
 #define UNWIND_LINK_REG 240
+#define MACHINE_COMPUTED_RULES
+#define MACHINE_SIGRETURN 0xd4000001d2801168 /* mov x8, #139; svc #0 */
 #define RETURN_SLOT 0
 #define REG_NR "syscallno"
 #define REG_ARG0 "regs[0]"

@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "flow.h"
+
 enum { X86_LONGEST = 15 }; /* bytes */
 
 /* Registers as they are numbered; from 8 on they have numbers for names. */
@@ -26,17 +28,6 @@ struct x86_parts {
 	bool has_modrm;
 	uint8_t modrm, sib;
 	uint32_t disp_at, imm_at, imm_len;
-};
-
-/* Where control goes behind an instruction. */
-enum insn_flow {
-	FLOW_NEXT,   /* to the next one; calls come back */
-	FLOW_BRANCH, /* there, or to the target */
-	FLOW_JUMP,   /* to the target */
-	FLOW_TABLE,  /* to an address that is computed, in this function or another */
-	FLOW_AWAY,   /* to an address in a fixed place of memory: to another function */
-	FLOW_RETURN,
-	FLOW_STOP, /* nowhere: it traps */
 };
 
 /*

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "unwind/code.h"
+#include "unwind/code_arm64.h"
 #include "unwind/elf.h"
 #include "unwind/image.h"
 
@@ -34,7 +35,7 @@ enum verdict { NOTHING, RIGHT, FP_LOST, UNLIKE, WRONG };
 struct check {
 	const struct unwind_table *table;
 	struct unwind_starts starts;
-	bool is_verbose;
+	bool is_verbose, is_arm64;
 	uint64_t addr; /* of the segment; */
 	uint64_t size;
 	uint8_t *code, *verdict; /*   a byte for each of its bytes */
@@ -98,6 +99,16 @@ static bool is_compared(const struct unwind_rule *real)
 	       real->kind != UNWIND_UNSUP;
 }
 
+static void note(struct check *c, uint64_t addr, const struct unwind_rule *real,
+		 const struct unwind_rule *ours, enum verdict v)
+{
+	c->verdict[addr - c->addr] = v;
+	if (c->is_verbose && v == WRONG)
+		printf("  %#" PRIx64 ": kind %d %d %d fp %#x %d, computed %d %d %d fp %#x %d\n",
+		       addr, real->kind, real->cfa_off, real->arg, real->flags, real->fp_off,
+		       ours->kind, ours->cfa_off, ours->arg, ours->flags, ours->fp_off);
+}
+
 static int judge(void *ctx, uint64_t addr, uint32_t len, const struct unwind_code_state *s)
 {
 	struct check *c = ctx;
@@ -111,13 +122,57 @@ static int judge(void *ctx, uint64_t addr, uint32_t len, const struct unwind_cod
 	v = judge_cfa(s, real, &ours);
 	if (v == RIGHT && real->kind != UNWIND_STOP)
 		v = judge_fp(real, &ours);
-	c->verdict[addr - c->addr] = v;
-	if (c->is_verbose && v == WRONG)
-		printf("  %#" PRIx64 ": kind %d %d %d fp %#x %d, computed %d %d %d fp %#x %d\n",
-		       addr, real->kind, real->cfa_off, real->arg, real->flags, real->fp_off,
-		       ours.kind, ours.cfa_off, ours.arg, ours.flags, ours.fp_off);
+	note(c, addr, real, &ours, v);
 	return 0;
 }
+
+/* ---- arm64 */
+
+static enum verdict compare(int32_t ours, int64_t real)
+{
+	return ours == UNWIND_ARM64_UNKNOWN ? UNLIKE : ours == real ? RIGHT : WRONG;
+}
+
+/* The return address may be both in a register and where it was stored, and x29 too. */
+static enum verdict judge_return(const struct unwind_arm64_state *s, const struct unwind_rule *real)
+{
+	if (!(real->flags & UNWIND_RA_REG))
+		return compare(s->ra_at, real->ra_off);
+	return s->ra_reg == real->ra_off ? RIGHT : s->ra_reg < 0 ? WRONG : UNLIKE;
+}
+
+static enum verdict judge_arm64_rule(const struct unwind_arm64_state *s,
+				     const struct unwind_rule *real, const struct unwind_rule *ours)
+{
+	enum verdict v = real->kind == UNWIND_SP   ? compare(s->sp, -(int64_t)real->cfa_off)
+			 : real->kind == UNWIND_FP ? compare(s->fp, -(int64_t)real->cfa_off)
+			 : real->kind == UNWIND_STOP ? WRONG
+						     : UNLIKE;
+
+	if (v == RIGHT)
+		v = judge_return(s, real);
+	if (v == RIGHT && (ours->flags | real->flags) & UNWIND_FP_LOST)
+		return FP_LOST;
+	if (v == RIGHT && real->flags & UNWIND_FP_AT_CFA)
+		v = compare(s->fp_at, real->fp_off);
+	else if (v == RIGHT && !(real->flags & UNWIND_FP_AT_FP))
+		v = s->has_fp ? RIGHT : WRONG;
+	return v;
+}
+
+static int judge_arm64(void *ctx, uint64_t addr, uint32_t len, const struct unwind_arm64_state *s)
+{
+	struct check *c = ctx;
+	const struct unwind_rule *real = unwind_table_rule(c->table, addr);
+	const struct unwind_rule ours = unwind_arm64_rule(s);
+
+	(void)len;
+	if (is_compared(real) && ours.kind != UNWIND_NO_ROW && addr % ARM64_BYTES == 0)
+		note(c, addr, real, &ours, judge_arm64_rule(s, real, &ours));
+	return 0;
+}
+
+/* ---- one function */
 
 /* How far an instruction moves rsp, if it says so by itself: pushes, pops, add and sub. */
 static bool moves_by(const struct x86_parts *p, int64_t *by)
@@ -154,26 +209,41 @@ static bool loses_fp(const struct check *c, uint64_t at, const struct x86_parts 
 	       !(p->map == 0 && p->opcode == 0xc9);
 }
 
+/* Bytes of the instruction at @at; 0: none that is known. *@is_odd: see above. */
+static uint32_t look_at(const struct check *c, uint64_t at, bool *is_odd)
+{
+	const uint64_t left = c->addr + c->size - at;
+	struct x86_parts p = { .code = c->code + (at - c->addr),
+			       .n = left < X86_LONGEST ? left : X86_LONGEST };
+
+	if (c->is_arm64)
+		return left < ARM64_BYTES ? 0 : ARM64_BYTES;
+	if (!rp_x86_take_apart(&p))
+		return 0;
+	*is_odd |= is_compared(unwind_table_rule(c->table, at)) &&
+		   (contradicts(c, at, &p) || loses_fp(c, at, &p));
+	return p.at;
+}
+
 static void count_function(struct check *c, uint64_t start, uint64_t end)
 {
 	uint64_t n[WRONG + 1] = { 0 }, all = 0;
 	bool is_odd = false;
 
 	for (uint64_t at = start; at < end;) {
-		const uint64_t left = c->addr + c->size - at;
-		struct x86_parts p = { .code = c->code + (at - c->addr),
-				       .n = left < X86_LONGEST ? left : X86_LONGEST };
 		const struct unwind_rule *real = unwind_table_rule(c->table, at);
+		uint32_t len;
 
-		if (real->kind == UNWIND_NO_ROW || real->flags & UNWIND_COMPUTED ||
-		    !rp_x86_take_apart(&p))
+		if (real->kind == UNWIND_NO_ROW || real->flags & UNWIND_COMPUTED)
+			break;
+		len = look_at(c, at, &is_odd);
+		if (!len)
 			break;
 		if (is_compared(real)) {
 			all++;
 			n[c->verdict[at - c->addr]]++;
-			is_odd |= contradicts(c, at, &p) || loses_fp(c, at, &p);
 		}
-		at += p.at;
+		at += len;
 	}
 	c->t.all += all;
 	if (is_odd && n[WRONG]) {
@@ -218,8 +288,10 @@ static int check_segment(struct check *c, const struct unwind_image *m, const El
 		size_t n = c->size - at < UNWIND_CODE_PIECE ? c->size - at : UNWIND_CODE_PIECE;
 		struct rp_work work = rp_work_for(n, UNWIND_CODE_WORK);
 
-		err = unwind_code_follow(c->code + at, n, c->addr + at, &c->starts, &work, judge,
-					 c);
+		err = c->is_arm64 ? unwind_arm64_follow(c->code + at, n, c->addr + at, &c->starts,
+							&work, judge_arm64, c)
+				  : unwind_code_follow(c->code + at, n, c->addr + at, &c->starts,
+						       &work, judge, c);
 		if (!work.left)
 			printf("  %#" PRIx64 ": the work for it is used up\n", c->addr + at);
 	}
@@ -270,6 +342,7 @@ static int check_file(const char *path, bool is_verbose, struct tally *all)
 		err = unwind_table_build(&table, fd);
 		err = err ? err : find_starts(&c.starts, fd);
 		c.table = table;
+		c.is_arm64 = !err && table->machine == EM_AARCH64;
 		for (size_t i = 0; i < m.nsegments && !err; i++)
 			if (m.segments[i].p_type == PT_LOAD && m.segments[i].p_flags & PF_X)
 				err = check_segment(&c, &m, &m.segments[i]);

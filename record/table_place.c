@@ -140,7 +140,7 @@ static struct unwind_rule placed_rule(struct unwind_rule rule)
 
 	if (rule.kind == UNWIND_REG)
 		rule.arg = (int16_t)(reg = saved_register(rule.arg));
-	else if (rule.flags & UNWIND_RA_REG)
+	if (reg >= 0 && rule.flags & UNWIND_RA_REG)
 		rule.ra_off = (int16_t)(reg = saved_register(rule.ra_off));
 	return reg < 0 ? unsupported : rule;
 }

@@ -12,6 +12,7 @@
 #include "base/budget.h"
 #include "elf.h"
 #include "frame.h"
+#include "gaps.h"
 #include "image.h"
 
 /*
@@ -309,10 +310,8 @@ static int read_source(struct unwind_source *s, const struct unwind_image *m)
 		return 0;
 	if (err)
 		err = unwind_debug_frame_read(s, m);
-	/* Of this machine the code itself says how the stack moves. */
-	return err == -ENODATA && (s->ntrampolines || (s->is_computed && s->machine == EM_X86_64))
-		       ? 0
-		       : err;
+	/* Else the code itself says how the stack moves. */
+	return err == -ENODATA && (s->ntrampolines || unwind_gaps_are_filled(s)) ? 0 : err;
 }
 
 int unwind_source_read(struct unwind_source *out, int fd, const void *image, size_t size)

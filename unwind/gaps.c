@@ -7,6 +7,7 @@
 #include "base/budget.h"
 #include "base/grow.h"
 #include "code.h"
+#include "code_arm64.h"
 #include "gaps.h"
 
 enum {
@@ -20,31 +21,71 @@ struct filling {
 	void *ctx;
 	uint64_t next; /* behind the last instruction that has a rule, */
 	bool has_state;
-	struct unwind_code_state state; /*   and what is known of that one */
+	union { /*   and what is known of that one */
+		struct unwind_code_state state;
+		struct unwind_arm64_state arm64;
+	};
 };
 
 static const struct unwind_rule nothing = { .kind = UNWIND_NO_ROW };
+
+static int put_rule(struct filling *f, uint64_t addr, uint32_t len, const struct unwind_rule *rule)
+{
+	int err = 0;
+
+	if (addr > f->next)
+		err = f->row(f->ctx, f->next, &nothing);
+	if (!err)
+		err = f->row(f->ctx, addr, rule);
+	f->has_state = true;
+	f->next = addr + len;
+	return err;
+}
+
+/* As most instructions: nothing is new. */
+static bool is_same(struct filling *f, uint64_t addr, uint32_t len, const void *state,
+		    const void *last, size_t size)
+{
+	if (addr != f->next || !f->has_state || memcmp(state, last, size))
+		return false;
+	f->next = addr + len;
+	return true;
+}
 
 static int take_rule(void *ctx, uint64_t addr, uint32_t len, const struct unwind_code_state *state)
 {
 	struct filling *f = ctx;
 	struct unwind_rule rule;
-	int err = 0;
 
-	/* As most instructions: nothing is new. */
-	if (addr == f->next && f->has_state && !memcmp(state, &f->state, sizeof(*state))) {
-		f->next = addr + len;
+	if (is_same(f, addr, len, state, &f->state, sizeof(*state)))
 		return 0;
-	}
-	rule = unwind_code_rule(state);
-	f->has_state = true;
 	f->state = *state;
-	if (addr > f->next)
-		err = f->row(f->ctx, f->next, &nothing);
-	if (!err)
-		err = f->row(f->ctx, addr, &rule);
-	f->next = addr + len;
-	return err;
+	rule = unwind_code_rule(state);
+	return put_rule(f, addr, len, &rule);
+}
+
+static int take_arm64(void *ctx, uint64_t addr, uint32_t len,
+		      const struct unwind_arm64_state *state)
+{
+	struct filling *f = ctx;
+	struct unwind_rule rule;
+
+	if (is_same(f, addr, len, state, &f->arm64, sizeof(*state)))
+		return 0;
+	f->arm64 = *state;
+	rule = unwind_arm64_rule(state);
+	return put_rule(f, addr, len, &rule);
+}
+
+static int follow(const struct unwind_source *s, const uint8_t *code, size_t size, uint64_t addr,
+		  const struct unwind_starts *starts, struct filling *f)
+{
+	struct rp_work work = rp_work_for(size, UNWIND_CODE_WORK);
+
+	f->has_state = false;
+	return s->machine == EM_AARCH64
+		       ? unwind_arm64_follow(code, size, addr, starts, &work, take_arm64, f)
+		       : unwind_code_follow(code, size, addr, starts, &work, take_rule, f);
 }
 
 /* Of the piece of code at @addr: what it is, and what points to it. */
@@ -63,7 +104,6 @@ static int fill_piece(struct unwind_gaps *g, const struct unwind_source *s, uint
 		      size_t size, struct filling *f)
 {
 	const uint64_t memory = (uint64_t)MEMORY_TIMES * size;
-	struct rp_work work = rp_work_for(size, UNWIND_CODE_WORK);
 	bool is_there = false;
 	uint8_t *code;
 	int err = 0;
@@ -72,7 +112,6 @@ static int fill_piece(struct unwind_gaps *g, const struct unwind_source *s, uint
 		g->is_lost = true;
 		return 0;
 	}
-	f->has_state = false;
 	code = malloc(size);
 	if (!code)
 		err = -ENOMEM;
@@ -81,7 +120,7 @@ static int fill_piece(struct unwind_gaps *g, const struct unwind_source *s, uint
 	if (is_there) {
 		if (s->made)
 			add_to_key(&g->sip, s->made->secret, &g->starts, addr, code, size);
-		err = unwind_code_follow(code, size, addr, &g->starts, &work, take_rule, f);
+		err = follow(s, code, size, addr, &g->starts, f);
 	}
 	g->is_lost |= !is_there;
 	free(code);
@@ -139,12 +178,10 @@ static int fill_hooks(const struct unwind_source *s, uint64_t start, uint64_t en
 		const struct unwind_starts starts = { .entry = h->addr };
 		const uint64_t left = h->addr < end ? end - h->addr : 0;
 		const size_t size = left < h->size ? (size_t)left : h->size;
-		struct rp_work work = rp_work_for(size, UNWIND_CODE_WORK);
 
 		if (h->addr < start || h->addr < f->next || !size)
 			continue;
-		f->has_state = false;
-		err = unwind_code_follow(h->code, size, h->addr, &starts, &work, take_rule, f);
+		err = follow(s, h->code, size, h->addr, &starts, f);
 	}
 	return err;
 }
@@ -159,9 +196,9 @@ static bool cut(const struct unwind_source *s, size_t i, uint64_t *start, uint64
 	return *start < *end && *end - *start >= GAP_MIN;
 }
 
-static bool is_looked_at(const struct unwind_source *s)
+bool unwind_gaps_are_filled(const struct unwind_source *s)
 {
-	return s->machine == EM_X86_64 && s->is_computed;
+	return s->is_computed && (s->machine == EM_X86_64 || s->machine == EM_AARCH64);
 }
 
 int unwind_gaps_list(struct unwind_gaps *g, const struct unwind_source *s, uint64_t start,
@@ -169,7 +206,7 @@ int unwind_gaps_list(struct unwind_gaps *g, const struct unwind_source *s, uint6
 {
 	int err = 0;
 
-	for (size_t i = 0; is_looked_at(s) && i < s->ncode && !err; i++) {
+	for (size_t i = 0; unwind_gaps_are_filled(s) && i < s->ncode && !err; i++) {
 		uint64_t from = start, to = end;
 
 		if (cut(s, i, &from, &to))
@@ -184,7 +221,7 @@ int unwind_gaps_fill(struct unwind_gaps *g, const struct unwind_source *s, uint6
 	struct filling f = { .row = row, .ctx = ctx, .next = start };
 	int err = s->is_computed ? 0 : fill_hooks(s, start, end, &f);
 
-	for (size_t i = 0; is_looked_at(s) && i < s->ncode && !err; i++) {
+	for (size_t i = 0; unwind_gaps_are_filled(s) && i < s->ncode && !err; i++) {
 		uint64_t from = start, to = end;
 
 		if (cut(s, i, &from, &to))

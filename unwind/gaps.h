@@ -14,6 +14,9 @@
  */
 #define UNWIND_GAPS_MAX (12U << 20)
 
+/* Of these machines there are computed rules, for those who want them. */
+bool unwind_gaps_are_filled(const struct unwind_source *s);
+
 /* What was looked at: pairs of start and end, from the start of the file's code. */
 struct unwind_gaps {
 	uint32_t *at;

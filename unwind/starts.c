@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arm64.h"
 #include "base/budget.h"
 #include "elf.h"
 #include "starts.h"
@@ -103,6 +104,29 @@ static void look_at_code(struct unwind_starts *t, const uint8_t *at, size_t n, u
 		look_at_byte(t, at + i, addr + i);
 }
 
+static bool is_relative(const struct unwind_starts *t, uint32_t type)
+{
+	if (t->machine == EM_AARCH64)
+		return type == R_AARCH64_RELATIVE || type == R_AARCH64_IRELATIVE;
+	return type == R_X86_64_RELATIVE || type == R_X86_64_IRELATIVE;
+}
+
+/* arm64: bl; and adrp of a register, which the next instruction adds the rest to. */
+static void look_at_words(struct unwind_starts *t, const uint8_t *at, size_t n, uint64_t addr)
+{
+	for (size_t i = -addr % ARM64_BYTES; i + 2 * ARM64_BYTES <= n; i += ARM64_BYTES) {
+		const uint64_t here = addr + i;
+		uint32_t w[2];
+
+		memcpy(w, at + i, sizeof(w));
+		if ((w[0] & 0xfc000000) == 0x94000000)
+			add(t, here + (uint64_t)(int64_t)rp_arm64_target(w[0]));
+		else if ((w[0] & 0x9f000000) == 0x90000000 &&
+			 (w[1] & 0xffc003e0) == (0x91000000 | (w[0] & 31) << 5))
+			add(t, rp_arm64_page(w[0], here) + (w[1] >> 10 & 0xfff));
+	}
+}
+
 static void look_at_relocations(struct unwind_starts *t, const uint8_t *at, size_t n, uint64_t addr)
 {
 	(void)addr;
@@ -110,8 +134,7 @@ static void look_at_relocations(struct unwind_starts *t, const uint8_t *at, size
 		Elf64_Rela r;
 
 		memcpy(&r, at + i, sizeof(r));
-		if (ELF64_R_TYPE(r.r_info) == R_X86_64_RELATIVE ||
-		    ELF64_R_TYPE(r.r_info) == R_X86_64_IRELATIVE)
+		if (is_relative(t, ELF64_R_TYPE(r.r_info)))
 			add(t, (uint64_t)r.r_addend);
 	}
 }
@@ -164,7 +187,7 @@ static void look_at_segments(struct unwind_starts *t, const struct unwind_image 
 
 		if (ph->p_type == PT_LOAD && ph->p_flags & PF_X)
 			read_pieces(t, m, ph->p_offset, ph->p_filesz, ph->p_vaddr, LONGEST - 1,
-				    look_at_code);
+				    t->machine == EM_AARCH64 ? look_at_words : look_at_code);
 	}
 }
 
@@ -220,10 +243,11 @@ static int make_bits(struct unwind_starts *t, const uint32_t *at, size_t n)
 int unwind_starts_find(struct unwind_starts *out, const struct unwind_source *s, const uint32_t *at,
 		       size_t n)
 {
-	struct unwind_starts t = { .entry = s->image.entry };
+	struct unwind_starts t = { .entry = s->image.entry, .machine = s->machine };
+	const bool is_known = s->machine == EM_X86_64 || s->machine == EM_AARCH64;
 	int made = 0;
 
-	if (s->ncode && s->machine == EM_X86_64) {
+	if (s->ncode && is_known) {
 		t.base = s->code[0].start;
 		t.n = s->code[s->ncode - 1].end - t.base;
 		made = t.n <= CODE_MAX ? make_bits(&t, at, n) : 0;

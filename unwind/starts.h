@@ -14,6 +14,7 @@ struct unwind_source;
  */
 struct unwind_starts {
 	uint64_t entry; /* where the program begins, which is one of them */
+	uint16_t machine;
 	uint64_t base;	/* the address that bit 0 is of */
 	uint64_t n;	/* bytes of code */
 	uint8_t *bit;
@@ -23,10 +24,10 @@ struct unwind_starts {
 enum { UNWIND_STARTS_PAGE = 1 << 12 };
 
 /*
- * Looks for addresses of code in the file: in its instructions (call, lea), relocations and
- * symbols. Not in the words of its data: of those that are addresses most are of places within a
- * function, as cases of a switch are. What is found may be chance, as the bytes of the code are
- * looked at one by one: it has to be followed to be believed. x86-64 only. 0 or -ENOMEM; what is
+ * Looks for addresses of code in the file: in its instructions (call, lea; bl, adrp and add),
+ * relocations and symbols. Not in the words of its data: of those that are addresses most are of
+ * places within a function, as cases of a switch are. What is found may be chance, as the bytes of
+ * x86-64 code are looked at one by one: it has to be followed to be believed. 0 or -ENOMEM; what is
  * damaged in the file is passed over. Asked about will be the ranges between each two of the @n
  * numbers @at, from the start of the file's code; NULL: all of it.
  */

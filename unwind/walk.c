@@ -98,15 +98,17 @@ static int step_over_signal(struct walk *w, const struct unwind_rule *r)
 /* By the function that was called: then nothing else was, and the register is as it was. */
 static bool is_left_alone(const struct walk *w, const struct unwind_rule *r)
 {
-	return r->flags & UNWIND_COMPUTED && w->is_second && r->arg != UNWIND_RBX;
+	return r->flags & UNWIND_COMPUTED && w->is_second;
 }
 
 static int find_base(const struct walk *w, const struct unwind_rule *r, uint64_t *cfa)
 {
 	uint64_t base = w->regs->reg[r->arg];
 
-	if (!w->is_innermost && !is_left_alone(w, r)) {
-		if (w->machine->elf != EM_X86_64 || r->arg != UNWIND_RBX || !w->rbx_at)
+	const bool is_rbx = w->machine->elf == EM_X86_64 && r->arg == UNWIND_RBX;
+
+	if (!w->is_innermost && (is_rbx || !is_left_alone(w, r))) {
+		if (!is_rbx || !w->rbx_at)
 			return UNWIND_NOT_LEAF;
 		if (w->rbx_at != RBX_IN_REGISTER && read_word(w, w->rbx_at, &base))
 			return UNWIND_READ;
@@ -147,19 +149,33 @@ static int find_return(const struct walk *w, const struct unwind_rule *r, uint64
 			return UNWIND_NOT_UP;
 		return read_word(w, cfa + r->ra_off, pc) ? UNWIND_READ : WALK_ON;
 	}
-	if (!w->is_innermost && r->ra_off != w->link_reg)
-		return UNWIND_NOT_LEAF;
 	if (cfa < w->sp)
 		return UNWIND_NOT_UP;
-	*pc = w->is_innermost ? w->regs->reg[r->ra_off] : w->link;
+	if (w->is_innermost || (r->ra_off != (int)w->machine->ra && is_left_alone(w, r)))
+		*pc = w->regs->reg[r->ra_off];
+	else if (r->ra_off == w->link_reg)
+		*pc = w->link;
+	else
+		return UNWIND_NOT_LEAF;
 	return WALK_ON;
 }
 
+/* bl, blr, and those that authenticate. */
+static bool is_arm64_call(const uint8_t code[4])
+{
+	uint32_t word;
+
+	memcpy(&word, code, sizeof(word));
+	return word >> 26 == 0x25 || (word >> 21 & 0x7f7) == 0x6b1;
+}
+
 /* A direct call, or one by a register or memory, whose length depends on the address's form. */
-static bool is_behind_call(const uint8_t code[8])
+static bool is_behind_call(const struct walk *w, const uint8_t code[8])
 {
 	static const uint8_t indirect[] = { 1, 2, 4, 5, 6 };
 
+	if (w->machine->elf == EM_AARCH64)
+		return is_arm64_call(code + 4);
 	for (size_t i = 0; i < sizeof(indirect); i++)
 		if (code[indirect[i]] == 0xff && (code[indirect[i] + 1] & 0x38) == 0x10)
 			return true;
@@ -171,9 +187,11 @@ static bool is_return_address(const struct walk *w, uint64_t pc)
 {
 	uint8_t code[16];
 
+	if (w->space->ra_mask)
+		pc &= w->space->ra_mask;
 	if (w->read(w->ctx, pc - 8, code, sizeof(code)))
 		return false;
-	return is_behind_call(code) || !memcmp(code + 8, w->machine->trampolines[0].bytes, 8);
+	return is_behind_call(w, code) || !memcmp(code + 8, w->machine->trampolines[0].bytes, 8);
 }
 
 static int note_fp(struct walk *w, const struct unwind_rule *r, uint64_t cfa)

@@ -96,7 +96,11 @@ enum unwind_flags {
 	UNWIND_FP_AT_CFA = 1, /* the caller's fp is at CFA + fp_off */
 	UNWIND_FP_AT_FP = 2,  /* the caller's fp is at fp + fp_off */
 	UNWIND_FP_LOST = 4,   /* the caller's fp is not to be had: count it as 0 from here on */
-	UNWIND_RA_REG = 8, /* the return address is in reg[ra_off]; not in a frame left by a call */
+	/*
+	 * The return address is in reg[ra_off]; not in a frame left by a call, but, with
+	 * UNWIND_COMPUTED and another register than calls write, in the second one: see UNWIND_REG.
+	 */
+	UNWIND_RA_REG = 8,
 	UNWIND_RA_SIGNED = 16, /* arm64: it is signed (PAC); clearing the upper bits is enough */
 	/*
 	 * No file says so: it was computed from the code (unwind/code.h). The return address has to

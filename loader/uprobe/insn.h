@@ -5,7 +5,7 @@
 
 #include <rawprof/uprobe.h>
 
-#include "base/x86.h" /* enum insn_flow */
+#include "base/flow.h"
 
 /* What it must not change if a probe behind it shall see what one before it would: bit i is the
  * i-th integer argument. */

@@ -239,6 +239,11 @@ LABEL(ra_in_register), /* an arm64 leaf function, which may have no frame */
 	ONLY_INNERMOST(inner),
 	JA(leaf),
 LABEL(inner),
+#ifdef MACHINE_COMPUTED_RULES
+	BY_CALLEE(interrupted),
+	JNE(R1, UNWIND_LINK_REG, leaf),
+LABEL(interrupted),
+#endif
 	LDX(DW, R2, R6, IS_RETURN),
 	JNE(R2, 0, not_leaf),
 	JNE(R1, UNWIND_LINK_REG, not_leaf), /* the one that from_signal has read */
@@ -320,13 +325,13 @@ LABEL(by_rbx),
 	ADD_REG(R7, R1),
 	JA(caller),
 
-LABEL(by_helper), /* the innermost frame, which is seen to leave the register alone */
+LABEL(by_helper),
 #ifdef MACHINE_COMPUTED_RULES
-	ONLY_FRAME(2, not_leaf),
-	LDX(B, R2, R9, FLAGS),
-	JSET(R2, UNWIND_COMPUTED, in_register),
-#endif
+	BY_CALLEE(not_leaf),
+	JA(in_register),
+#else
 	JA(not_leaf),
+#endif
 
 LABEL(from_signal), /* saved by the kernel: cfa_off, fp_off, ra_off from sp */
 	LDX(DW, R8, R6, SP),
@@ -382,7 +387,7 @@ LABEL(no_code_heap),
 		JNE(R0, 0, no_way),
 	END,
 LABEL(by_fp),
-#ifdef MACHINE_COMPUTED_RULES
+#ifdef MACHINE_LANGUAGES
 	/* Code that the process has generated, where the size of its frame is known. */
 	LDX(DW, R7, R6, GENERATED),
 	JEQ(R7, 0, not_generated),

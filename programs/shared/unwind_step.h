@@ -306,18 +306,11 @@ _Static_assert(sizeof(struct published_process) == 2 * 8, "COPY_PUBLISHED() copi
 	END
 /*
  * On to the one label, or behind this, if state->pc follows a call or if a signal handler returns
- * there; else to the other. Of a call by a register or memory the opcode is ff, and bits 3 to 5 of
- * the byte behind are 2; a - 1 is negative if the number a, of 16 bits, is 0.
+ * there; else to the other.
  */
-#define IS_INDIRECT_CALL(byte)                                                                     \
-	MOV_REG(R1, R2),                                                                           \
-	RSH(R1, 8 * (byte)),                                                                       \
-	AND(R1, 0x38ff),                                                                           \
-	XOR(R1, 0x10ff),                                                                           \
-	SUB(R1, 1),                                                                                \
-	OR_REG(R0, R1)
 #define IS_BEHIND_CALL(yes, no)                                                                    \
 	LDX(DW, R3, R6, PC),                                                                       \
+	WITHOUT_SIGNATURE(R3)                                                                      \
 	SUB(R3, 8),                                                                                \
 	MOV_REG(R1, R6),                                                                           \
 	ADD(R1, WORDS),                                                                            \
@@ -327,6 +320,25 @@ _Static_assert(sizeof(struct published_process) == 2 * 8, "COPY_PUBLISHED() copi
 	LDX(DW, R1, R6, WORDS + 8),                                                                \
 	LD_IMM64(R2, MACHINE_SIGRETURN),                                                           \
 	JEQ_REG(R1, R2, yes),                                                                      \
+	IS_CALL(yes, no)
+#if defined(__aarch64__)
+#define WITHOUT_SIGNATURE(reg) LD_IMM64(R1, UNWIND_RA_MASK), AND_REG(reg, R1),
+/* bl: 100101 in the upper bits; blr: 1101011, z, 001, where z is 1 if it authenticates. */
+#define IS_CALL(yes, no)                                                                           \
+	LDX(W, R1, R6, WORDS + 4),                                                                 \
+	MOV_REG(R2, R1),                                                                           \
+	RSH(R2, 26),                                                                               \
+	JEQ(R2, 0x25, yes),                                                                        \
+	RSH(R1, 21),                                                                               \
+	AND(R1, 0x7f7),                                                                            \
+	JNE(R1, 0x6b1, no)
+#else
+#define WITHOUT_SIGNATURE(reg)
+/*
+ * Of a call by a register or memory the opcode is ff, and bits 3 to 5 of the byte behind are 2;
+ * a - 1 is negative if the number a, of 16 bits, is 0.
+ */
+#define IS_CALL(yes, no)                                                                           \
 	LDX(DW, R2, R6, WORDS),                                                                    \
 	MOV_REG(R0, R2),                                                                           \
 	RSH(R0, 8 * 3),                                                                            \
@@ -339,6 +351,14 @@ _Static_assert(sizeof(struct published_process) == 2 * 8, "COPY_PUBLISHED() copi
 	IS_INDIRECT_CALL(5),                                                                       \
 	IS_INDIRECT_CALL(6),                                                                       \
 	JSGE(R0, 0, no)
+#define IS_INDIRECT_CALL(byte)                                                                     \
+	MOV_REG(R1, R2),                                                                           \
+	RSH(R1, 8 * (byte)),                                                                       \
+	AND(R1, 0x38ff),                                                                           \
+	XOR(R1, 0x10ff),                                                                           \
+	SUB(R1, 1),                                                                                \
+	OR_REG(R0, R1)
+#endif
 /* R1 = the word at the user address in R3, if it is in the window; else to the label. */
 #define READ_WINDOW(elsewhere)                                                                     \
 	MOV_REG(R1, R3),                                                                           \
@@ -417,6 +437,17 @@ _Static_assert(sizeof(struct published_process) == 2 * 8, "COPY_PUBLISHED() copi
 	LDX(W, R3, R6, BEGAN),                                                                     \
 	SUB_REG(R2, R3),                                                                           \
 	JNE(R2, n, elsewhere)
+/*
+ * On to the label unless the frame has called the innermost one, and its rule was computed: then
+ * the register that it names is left alone by what was called.
+ */
+#define BY_CALLEE(elsewhere)                                                                       \
+	ONLY_FRAME(2, elsewhere),                                                                  \
+	LDX(DW, R2, R6, IS_RETURN),                                                                \
+	JEQ(R2, 0, elsewhere),                                                                     \
+	LDX(B, R2, R9, FLAGS),                                                                     \
+	AND(R2, UNWIND_COMPUTED),                                                                  \
+	JEQ(R2, 0, elsewhere)
 /* clang-format on */
 
 /* Whether the first byte of code at the innermost frame can be read: R3 = where it was. */

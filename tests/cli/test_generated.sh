@@ -52,7 +52,7 @@ if command -v pypy3 >/dev/null; then
 	is_whole pypy3 pypy3 -c '
 class A:
     def __init__(self, x): self.x = x
-print(sum(sum(a.x for a in [A(i) for i in range(100000)]) for j in range(100)))'
+print(sum(sum(a.x for a in [A(i) for i in range(100000)]) for j in range(300)))'
 else
 	skip pypy3 'not installed'
 fi

