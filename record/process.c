@@ -277,19 +277,22 @@ static void had_no_rule(struct recording *rec, const struct stack_record *record
 void record_saw_stack(struct recording *rec, const struct stack_record *r)
 {
 	const uint32_t pid = (uint32_t)(r->pid_tgid >> 32);
+	const uint32_t frames = r->user_bytes / 8, lacked = r->fresh >> STACK_LACKED_SHIFT;
 	const bool first = rec->side && meet(rec, pid, (uint32_t)(r->start_time + r->exec_id));
 
 	if (r->user_end == UNWIND_NO_MAPPING || r->user_end == STACK_NO_TABLE) {
 		had_no_tables(rec, r);
 		rec->no_tables = true;
-	} else if (r->fresh == STACK_FRESH && first && rec->sparing) {
+	} else if ((r->fresh & STACK_KIND) == STACK_FRESH && first && rec->sparing) {
 		rp_id_set_add(&rec->waiting, pid);
-	} else if (r->fresh == STACK_FRESH) {
+	} else if ((r->fresh & STACK_KIND) == STACK_FRESH) {
 		had_no_tables(rec, r);
 	}
-	if (r->user_end == UNWIND_FP_BAD || r->user_end == UNWIND_NOT_UP ||
-	    r->user_end == UNWIND_FP_ZERO)
-		had_no_rule(rec, r, r->user_bytes / 8 - 1);
+	if (lacked && lacked <= frames)
+		had_no_rule(rec, r, lacked - 1);
+	else if (r->user_end == UNWIND_FP_BAD || r->user_end == UNWIND_NOT_UP ||
+		 r->user_end == UNWIND_FP_ZERO)
+		had_no_rule(rec, r, frames - 1);
 	else if (r->user_end == UNWIND_READ || r->user_end == UNWIND_RA_ZERO)
 		had_no_rule(rec, r, 0);
 }

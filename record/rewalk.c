@@ -170,6 +170,9 @@ static bool is_better(const struct stack_record *r, const struct stack_record *t
 {
 	const uint32_t had = than->user_end == STACK_NO_TABLE ? 8 : than->user_bytes;
 
+	/* By a frame pointer one passes the caller of who has none, and comes to the same end. */
+	if (than->user_end == UNWIND_COMPLETE)
+		return r->user_end == UNWIND_COMPLETE && r->user_bytes > had;
 	return r->user_end == UNWIND_COMPLETE ||
 	       (r->user_end != UNWIND_NO_MAPPING && r->user_bytes > had);
 }

@@ -98,7 +98,7 @@ static const struct stack_record *record_of(struct recording *rec, const struct 
 {
 	const struct stack_record *r = stack->record;
 
-	if (r->fresh != WALL_HOLDER)
+	if ((r->fresh & STACK_KIND) != WALL_HOLDER)
 		return r;
 	stack = record_stacks_find(rec->stacks, r->tag);
 	return stack ? stack->record : NULL;

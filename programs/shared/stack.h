@@ -53,12 +53,18 @@ struct stack_record {
 	uint64_t exec_id;    /* how many times it has executed a program */
 	char comm[16];
 	uint32_t managed_bytes;
-	uint32_t fresh; /* STACK_FRESH, or 0; or WALL_HOLDER, see wall.h; bits beside */
+	uint32_t fresh; /* STACK_KIND: STACK_FRESH, or 0; or WALL_HOLDER, see wall.h; more beside */
 	uint64_t frames[];
 };
 #define STACK_FRESH 1  /* walked by what the kernel says, before user space knew the process */
+#define STACK_KIND 3
 #define STACK_DEEP 4   /* a bit: user frames are the outermost, see stack_deep.h */
 #define STACK_COPIED 8 /* a bit: before it came what it may be walked by, see stack_copy.h */
+/*
+ * From here on: the first user frame that there was no rule for in its file's table, 1 for the
+ * innermost one, 0: all had one. It was left by the frame pointer.
+ */
+#define STACK_LACKED_SHIFT 16
 /*
  * What a CPU writes on while it takes a stack: an element of the map scratch, which has room for
  * both_bytes of frames. The record is complete where it lies and travels as it is. What a look-up

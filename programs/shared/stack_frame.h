@@ -35,6 +35,7 @@ enum {
 	WALK_DEEP_AT = (int)offsetof(struct stack_scratch, walk.deep_at) - RECORD,
 	WALK_REGS = (int)offsetof(struct stack_scratch, walk.regs) - RECORD,
 	WALK_END = (int)offsetof(struct stack_scratch, walk.end) - RECORD,
+	WALK_LACKED = (int)offsetof(struct stack_scratch, walk.lacked) - RECORD,
 	V8_FRESH = (int)offsetof(struct stack_scratch, walk.v8.fresh) - RECORD,
 	JVM_WORDS = (int)offsetof(struct stack_scratch, walk.jvm.words) - RECORD,
 	JVM_FRESH = (int)offsetof(struct stack_scratch, walk.jvm.fresh) - RECORD

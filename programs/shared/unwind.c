@@ -259,7 +259,7 @@ LABEL(leaf),
 
 	/* The rarer ways to the CFA. */
 LABEL(not_sp),
-	JEQ(R1, UNWIND_NO_ROW, by_frame_pointer),
+	JEQ(R1, UNWIND_NO_ROW, no_row),
 	JEQ(R1, UNWIND_STOP, complete),
 	JEQ(R1, UNWIND_FP, from_fp),
 	JEQ(R1, UNWIND_PLT, from_plt),
@@ -269,6 +269,15 @@ LABEL(not_sp),
 	JEQ(R1, UNWIND_REG, from_register),
 	JEQ(R1, UNWIND_OTHER_STACK, from_other_stack),
 	JA(no_rule),
+
+LABEL(no_row), /* the frame pointer may lead past a caller: user space computes a rule */
+	LDX(W, R1, R6, LACKED),
+	JNE(R1, 0, by_frame_pointer),
+	LDX(W, R1, R6, N),
+	LDX(W, R2, R6, BASE),
+	SUB_REG(R1, R2),
+	STX(W, R6, LACKED, R1),
+	JA(by_frame_pointer),
 
 LABEL(from_fp),
 	KNOW_FP,

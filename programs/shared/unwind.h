@@ -100,6 +100,7 @@ struct unwind_state {
 	uint32_t passing;	  /*   1: this one is one of them */
 	uint32_t deep_at;	  /* number + 1 of its element of the map deep; 0: none */
 	uint32_t began;		  /* n is one more while the frame at hand is the innermost */
+	uint32_t lacked;	  /* the first frame without a rule, 1 the innermost; 0: none */
 	uint64_t generation;	  /* of its mappings */
 	uint64_t return_instance; /* the kernel's, of the last frame with a return probe; 0: none */
 	uint64_t cache_at, block; /* where in unwind_cache its rule would be kept, of which block */

@@ -24,6 +24,7 @@ enum {
 	LEFT_OUT = offsetof(struct unwind_state, left_out),
 	DEEP_AT = offsetof(struct unwind_state, deep_at),
 	BEGAN = offsetof(struct unwind_state, began),
+	LACKED = offsetof(struct unwind_state, lacked),
 	WHY = offsetof(struct unwind_state, end),
 	FIRST = offsetof(struct unwind_state, first),
 	NRANGES = offsetof(struct unwind_state, count),

@@ -117,6 +117,18 @@ EOF
 		"$(grep -E ';(by_hand|helper)( |;)' "$out" | share /dev/stdin ';main;by_hand(;helper)? [0-9]+$')" 100 2
 fi
 
+# Functions in assembly of programs without frame pointers, and with: by these one came to the end too, but past callers.
+for flags in -fomit-frame-pointer -fno-omit-frame-pointer; do
+	[ "$(uname -m)" = x86_64 ] && command -v "${CC:-gcc}" >/dev/null || break
+	"${CC:-gcc}" -O1 $flags -D_GNU_SOURCE -o "$tmp/assembly" tests/workloads/byhand.c
+	folded -F 999 -U -- "$tmp/assembly" 0.3
+	folded -F 999 -U -- "$tmp/assembly" 0.5 # its rules are there now
+	holds "assembly, $flags: samples" "$(total "$out") > 100"
+	grep -E ';(bare|framed|keeping|spins)( |;)' "$out" >"$tmp/assembled"
+	near "assembly, $flags: all callers" "$(share "$tmp/assembled" \
+		';main;(calls_bare;bare|calls_framed;framed(;spins)?|calls_keeping;keeping(;spins)?) [0-9]+$')" 100 2
+done
+
 sleep 100 &
 run "$rawprof" cpu -p $! -d 0.2
 kill $!
