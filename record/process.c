@@ -288,7 +288,8 @@ void record_saw_stack(struct recording *rec, const struct stack_record *r)
 	} else if ((r->fresh & STACK_KIND) == STACK_FRESH) {
 		had_no_tables(rec, r);
 	}
-	if (lacked && lacked <= frames)
+	/* Before it is known what runs there, it is not known whether it keeps frame pointers. */
+	if (lacked && lacked <= frames && (r->fresh & STACK_KIND) != STACK_FRESH)
 		had_no_rule(rec, r, lacked - 1);
 	else if (r->user_end == UNWIND_FP_BAD || r->user_end == UNWIND_NOT_UP ||
 		 r->user_end == UNWIND_FP_ZERO)

@@ -271,6 +271,10 @@ LABEL(not_sp),
 	JA(no_rule),
 
 LABEL(no_row), /* the frame pointer may lead past a caller: user space computes a rule */
+	WHEN(struct program_config, managed_bytes), /* but all that V8 has made keeps one */
+		LDX(DW, R1, R6, V8_PROCESS),
+		JNE(R1, 0, by_frame_pointer),
+	END,
 	LDX(W, R1, R6, LACKED),
 	JNE(R1, 0, by_frame_pointer),
 	LDX(W, R1, R6, N),
