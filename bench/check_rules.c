@@ -144,8 +144,8 @@ static enum verdict judge_return(const struct unwind_arm64_state *s, const struc
 static enum verdict judge_arm64_rule(const struct unwind_arm64_state *s,
 				     const struct unwind_rule *real, const struct unwind_rule *ours)
 {
-	enum verdict v = real->kind == UNWIND_SP   ? compare(s->sp, -(int64_t)real->cfa_off)
-			 : real->kind == UNWIND_FP ? compare(s->fp, -(int64_t)real->cfa_off)
+	enum verdict v = real->kind == UNWIND_SP     ? compare(s->sp, -(int64_t)real->cfa_off)
+			 : real->kind == UNWIND_FP   ? compare(s->fp, -(int64_t)real->cfa_off)
 			 : real->kind == UNWIND_STOP ? WRONG
 						     : UNLIKE;
 

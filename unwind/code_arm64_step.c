@@ -96,8 +96,8 @@ static bool overlaps(int32_t kept, int32_t at, int32_t bytes)
 /* @bytes of register @reg, NONE: of something else. False: nobody would store that. */
 static bool store(struct unwind_arm64_state *s, int32_t at, int32_t bytes, uint32_t reg)
 {
-	const bool is_own = bytes == WORD && at < 0,/* in its own frame */
-		   is_fp = is_own && reg == ARM64_FP && s->has_fp,
+	const bool is_own = bytes == WORD && at < 0, /* in its own frame */
+		is_fp = is_own && reg == ARM64_FP && s->has_fp,
 		   is_ra = is_own && reg != NONE && (int8_t)reg == s->ra_reg;
 
 	if (reg == ARM64_LR && s->ra_reg == UNWIND_ARM64_LEFT)
@@ -168,8 +168,8 @@ static struct access take_single(uint32_t w)
 {
 	const bool is_vector = w >> 26 & 1, is_scaled = w >> 24 & 1;
 	const int log = (int)(w >> 30) + (is_vector && w >> 23 & 1 ? 4 : 0);
-	const int32_t bytes = 1 << log, by = is_scaled ? (int32_t)(w >> 10 & 0xfff) * bytes :
-							 rp_arm64_signed(w, 12, 9);
+	const int32_t bytes = 1 << log, by = is_scaled ? (int32_t)(w >> 10 & 0xfff) * bytes
+						       : rp_arm64_signed(w, 12, 9);
 	const uint32_t mode = is_scaled ? 0 : w >> 10 & 3; /* as above */
 
 	return (struct access){ .off = mode == 1 ? 0 : by,

@@ -28,9 +28,9 @@ static void follow_from(const uint32_t *words, size_t n, const struct unwind_sta
 
 	memcpy(code, words, n * sizeof(*words));
 	memset(rules, 0, sizeof(rules));
-	ck_assert_int_eq(unwind_arm64_follow((const uint8_t *)code, SIZE, ADDR, starts, &work, keep,
-					     NULL),
-			 0);
+	ck_assert_int_eq(
+		unwind_arm64_follow((const uint8_t *)code, SIZE, ADDR, starts, &work, keep, NULL),
+		0);
 }
 
 #define FOLLOW(words)                                                                              \
