@@ -43,7 +43,9 @@ enum insn_flow rp_arm64_flow(uint32_t w, bool *is_call)
 		return by_register(w, is_call);
 	if (is_like(w, 0xffff0000, 0) ||	  /* udf, */
 	    is_like(w, 0xffe0001f, 0xd4200000) || /* brk, */
-	    is_like(w, 0xffe0001f, 0xd4400000))	  /* hlt */
+	    is_like(w, 0xffe0001f, 0xd4400000) || /* hlt; */
+	    is_like(w, 0x7e000000, 0x74000000) || /* not followed: cb<cc>, */
+	    is_like(w, 0xff000000, 0x55000000))	  /*   retaasppc */
 		return FLOW_STOP;
 	return FLOW_NEXT;
 }
@@ -63,6 +65,12 @@ int32_t rp_arm64_target(uint32_t w)
 static uint32_t reg(uint32_t w, int at)
 {
 	return 1U << (w >> at & 31) & ~(1U << ARM64_SP);
+}
+
+/* That and the next one. */
+static uint32_t two(uint32_t w, int at)
+{
+	return (reg(w, at) | reg(w, at) << 1) & ~(1U << ARM64_SP);
 }
 
 /* Where it is the stack pointer. */
@@ -93,6 +101,10 @@ static uint32_t branch_or_system(uint32_t w)
 	rp_arm64_flow(w, &is_call);
 	if (is_call)
 		return 1U << ARM64_LR;
+	if (w == 0xd503251f) /* chkfeat */
+		return 1U << 16;
+	if (is_like(w, 0xfff00000, 0xd5700000)) /* mrrs */
+		return two(w, 0);
 	return is_like(w, 0xffe00000, 0xd5200000) ? reg(w, 0) : 0; /* mrs, sysl */
 }
 
@@ -100,7 +112,8 @@ static uint32_t by_registers(uint32_t w)
 {
 	if (is_like(w, 0x1fe00000, 0x1a400000)) /* ccmp, ccmn: flags only */
 		return 0;
-	if (is_like(w, 0x3fe00000, 0x0b200000)) /* add, sub of an extended register */
+	if (is_like(w, 0x3fe00000, 0x0b200000) || /* add, sub of an extended register; */
+	    is_like(w, 0xbfe0e000, 0x9a002000))	  /*   addpt, subpt */
 		return reg_or_sp(w, 0);
 	return reg(w, 0);
 }
@@ -132,6 +145,8 @@ static uint32_t single(uint32_t w)
 
 	if (is_scaled)
 		return is_load ? reg(w, 0) : 0;
+	if (is_like(w, 0xfffffc00, 0xf83fd000)) /* ld64b */
+		return 0xffU << (w & 31);
 	if (w >> 21 & 1) {
 		if (w >> 10 & 1) /* ldraa, ldrab */
 			return reg(w, 0) | (w >> 11 & 1 ? reg_or_sp(w, 5) : 0);
@@ -144,7 +159,7 @@ static uint32_t single(uint32_t w)
 static uint32_t others_of_memory(uint32_t w)
 {
 	if (w >> 21 & 1)
-		return reg(w, 0) | (w >> 10 & 1 ? reg_or_sp(w, 5) : 0);
+		return reg(w, 0) | reg(w, 16) | (w >> 10 & 1 ? reg_or_sp(w, 5) : 0);
 	if (!(w >> 10 & 3))
 		return reg(w, 0);
 	return reg(w, 0) | reg(w, 16) | (w >> 11 & 1 ? reg_or_sp(w, 5) : reg(w, 5));
@@ -153,8 +168,8 @@ static uint32_t others_of_memory(uint32_t w)
 static uint32_t memory(uint32_t w)
 {
 	switch (w >> 24 & 0x3f) {
-	case 0x08: /* exclusive ones, compare and swap */
-		return reg(w, 0) | reg(w, 10) | reg(w, 16);
+	case 0x08: /* exclusive ones, compare and swap, of pairs too */
+		return two(w, 0) | reg(w, 10) | two(w, 16);
 	case 0x0c: /* structures of vectors */
 	case 0x0d:
 		return w >> 23 & 1 ? reg_or_sp(w, 5) : 0;
@@ -169,10 +184,10 @@ static uint32_t memory(uint32_t w)
 	return is_like(w, 0x3a000000, 0x28000000) ? pair(w) : single(w);
 }
 
-/* SVE: what counts elements or takes one out, and addvl, addpl. */
+/* SVE: what counts elements or takes one out; addvl, addpl, rdvl. */
 static uint32_t scalable(uint32_t w)
 {
-	if (is_like(w, 0xffa0f000, 0x04205000))
+	if (is_like(w, 0xff20f000, 0x04205000))
 		return reg_or_sp(w, 0);
 	if (is_like(w, 0xff20c000, 0x0420c000) || is_like(w, 0xff20e000, 0x0520a000) ||
 	    is_like(w, 0xff208000, 0x25208000))

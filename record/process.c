@@ -280,6 +280,9 @@ void record_saw_stack(struct recording *rec, const struct stack_record *r)
 	const uint32_t frames = r->user_bytes / 8, lacked = r->fresh >> STACK_LACKED_SHIFT;
 	const bool first = rec->side && meet(rec, pid, (uint32_t)(r->start_time + r->exec_id));
 
+	/* First: what is read again has a bound. */
+	if (lacked && lacked <= frames)
+		had_no_rule(rec, r, lacked - 1);
 	if (r->user_end == UNWIND_NO_MAPPING || r->user_end == STACK_NO_TABLE) {
 		had_no_tables(rec, r);
 		rec->no_tables = true;
@@ -288,11 +291,8 @@ void record_saw_stack(struct recording *rec, const struct stack_record *r)
 	} else if ((r->fresh & STACK_KIND) == STACK_FRESH) {
 		had_no_tables(rec, r);
 	}
-	/* Before it is known what runs there, it is not known whether it keeps frame pointers. */
-	if (lacked && lacked <= frames && (r->fresh & STACK_KIND) != STACK_FRESH)
-		had_no_rule(rec, r, lacked - 1);
-	else if (r->user_end == UNWIND_FP_BAD || r->user_end == UNWIND_NOT_UP ||
-		 r->user_end == UNWIND_FP_ZERO)
+	if (r->user_end == UNWIND_FP_BAD || r->user_end == UNWIND_NOT_UP ||
+	    r->user_end == UNWIND_FP_ZERO)
 		had_no_rule(rec, r, frames - 1);
 	else if (r->user_end == UNWIND_READ || r->user_end == UNWIND_RA_ZERO)
 		had_no_rule(rec, r, 0);

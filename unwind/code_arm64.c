@@ -9,12 +9,6 @@
 #include "code.h"
 #include "code_arm64_follow.h"
 
-/* paciasp, bti c; a frame record, or another part of the stack, is taken. */
-static bool is_prologue(uint32_t w)
-{
-	return w == 0xd503233f || w == 0xd503245f || (w & 0xffc07fff) == 0xa9807bfd ||
-	       (w & 0xff8003ff) == 0xd10003ff;
-}
 static void mark_starts(struct arm64_follow *f, const struct unwind_starts *starts)
 {
 	const uint64_t end = f->addr + ARM64_BYTES * (uint64_t)f->size;
@@ -47,6 +41,8 @@ static uint32_t table_before(const struct arm64_follow *f, uint32_t at)
 {
 	uint32_t best = NONE;
 
+	if (!rp_work_spend(f->work, f->ntables / 8))
+		return NONE;
 	for (size_t k = 0; k < f->ntables; k++) {
 		const uint32_t i = f->tables[k];
 
@@ -109,7 +105,7 @@ static void find_others(struct arm64_follow *f)
 		i = skip_padding(f, i);
 		if (i == f->size || f->state[i] != NO_STATE)
 			continue;
-		try_each(f, i, i != start || is_prologue(unwind_arm64_word(f, i)));
+		try_each(f, i, i != start || unwind_arm64_is_prologue(unwind_arm64_word(f, i)));
 		if (f->state[i] == NO_STATE)
 			i = skip_unknown(f, i);
 	}

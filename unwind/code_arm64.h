@@ -28,8 +28,10 @@ struct unwind_arm64_state {
 	int32_t copy;	/* another register that has an address of the stack */
 	int8_t copy_reg;
 	int8_t ra_reg;	     /* a register that has the return address; or see below */
+	int8_t ra_copy;	     /* another that has it too; -1: none */
 	uint8_t has_fp;	     /* the caller's x29 is in x29 */
 	uint8_t is_compared; /* sp was compared with the copy just now */
+	uint8_t unused[3];   /* 0 */
 };
 
 /* No register has it; and x30 has what the last call has left there, which nobody wants to keep. */

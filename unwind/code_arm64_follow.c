@@ -98,12 +98,24 @@ static bool after_branch(struct unwind_arm64_state *s, uint32_t w)
 	const bool is_ne = (w & 0xff00001f) == 0x54000001;
 
 	if (is_ne && s->is_compared) {
-		if (s->sp != UNWIND_ARM64_UNKNOWN && s->sp != s->copy)
+		if (s->copy > 0 || (s->sp != UNWIND_ARM64_UNKNOWN && s->sp != s->copy))
 			return false;
 		s->sp = s->copy;
 	}
 	s->is_compared = false;
 	return true;
+}
+
+/* A function ends before word @i: there another one begins, maybe behind padding. */
+static bool begins_another(const struct arm64_follow *f, uint32_t i)
+{
+	const uint32_t from = i;
+
+	while (i < f->size && unwind_arm64_is_padding(unwind_arm64_word(f, i)))
+		if (!unwind_arm64_word(f, i++))
+			return true;
+	return i == f->size || f->flags[i] & (CALLED | POINTED) ||
+	       (i > from && unwind_arm64_is_prologue(unwind_arm64_word(f, i)));
 }
 
 static bool pass_call(struct arm64_follow *f, uint32_t i, uint32_t w, struct unwind_arm64_state *s)
@@ -115,17 +127,23 @@ static bool pass_call(struct arm64_follow *f, uint32_t i, uint32_t w, struct unw
 	unwind_arm64_called(s);
 	if (s->ra_at == UNWIND_ARM64_UNKNOWN && s->ra_reg < 0 && f->evidence != CERTAIN)
 		return false;
-	if (f->flags[i] & NO_RETURN || i + 1 == f->size ||
-	    unwind_arm64_is_padding(unwind_arm64_word(f, i + 1)) ||
-	    f->flags[i + 1] & (CALLED | POINTED))
+	if (f->flags[i] & NO_RETURN || begins_another(f, i + 1))
 		return true;
 	return arrive(f, i, i + 1, s, true);
+}
+
+/* ret; and retaa, retab, which name none. */
+static uint32_t returns_by(uint32_t w)
+{
+	const uint32_t reg = w >> 5 & 31;
+
+	return reg == 31 ? ARM64_LR : reg;
 }
 
 /* A return with something left on the stack shows that it was followed wrongly. */
 static bool is_return_right(const struct unwind_arm64_state *s, uint32_t w)
 {
-	return s->sp == UNWIND_ARM64_UNKNOWN || unwind_arm64_may_return(s, w >> 5 & 31);
+	return s->sp == UNWIND_ARM64_UNKNOWN || unwind_arm64_may_return(s, returns_by(w));
 }
 
 /* From the word at @i to where control goes. False: a contradiction. */
@@ -202,19 +220,25 @@ static void next_of(const struct arm64_follow *f, uint32_t i, uint32_t next[2])
 static bool is_end(const struct arm64_follow *f, uint32_t i)
 {
 	const struct unwind_arm64_state *s = unwind_arm64_state_at(f, i);
+	const bool is_called = f->evidence == CERTAIN || f->flags[f->trail[0]] & CALLED;
 	const uint32_t w = unwind_arm64_word(f, i);
 	bool is_call;
 	uint32_t to;
 
 	switch (rp_arm64_flow(w, &is_call)) {
 	case FLOW_RETURN:
-		return unwind_arm64_may_return(s, w >> 5 & 31);
+		return unwind_arm64_may_return(s, returns_by(w));
 	case FLOW_JUMP:
 		return !unwind_arm64_target(f, i, w, &to) && f->evidence != GUESS &&
 		       unwind_arm64_may_return(s, ARM64_LR);
-	case FLOW_TABLE: /* who has stored the return address was called */
+	case FLOW_TABLE:
+		/*
+		 * Who has stored the return address was called. Else it may be an interpreter's
+		 * code for an instruction, to which a table points, and which goes on by another.
+		 */
 		return f->evidence != GUESS &&
-		       (unwind_arm64_may_return(s, ARM64_LR) || s->ra_at != UNWIND_ARM64_UNKNOWN);
+		       (s->ra_at != UNWIND_ARM64_UNKNOWN ||
+			(is_called && unwind_arm64_may_return(s, ARM64_LR)));
 	default:
 		return false;
 	}
@@ -299,26 +323,37 @@ static void settle(struct arm64_follow *f)
 	f->ntrail = 0;
 }
 
+/* Whoever comes by these calls another way has another reason for what they do. */
+static void forget_calls(struct arm64_follow *f, const uint32_t *calls, int n)
+{
+	while (n--)
+		f->flags[calls[n]] &= (uint8_t)~NO_RETURN;
+}
+
 bool unwind_arm64_try(struct arm64_follow *f, uint32_t at, const struct unwind_arm64_state *s,
 		      enum evidence evidence)
 {
+	uint32_t calls[TRIES];
+	int n = 0;
+
 	f->evidence = evidence;
-	for (int i = 0; i < TRIES && f->state[at] == NO_STATE; i++) {
+	while (f->state[at] == NO_STATE) {
 		f->ntrail = f->nways = f->nafter = 0;
 		if (arrive(f, NONE, at, s, false) && follow_all(f)) {
 			mark_what_leads_on(f);
-			if (!(f->flags[at] & LEADS_ON) && evidence != CERTAIN) {
-				undo(f);
-				return false;
-			}
+			if (!(f->flags[at] & LEADS_ON) && evidence != CERTAIN)
+				break;
 			mark_what_is_reached(f);
 			settle(f);
 			return true;
 		}
 		undo(f);
-		if (f->fault == NONE || f->err || !f->work->left)
-			return false;
+		if (f->fault == NONE || f->err || !f->work->left || n == TRIES)
+			break;
+		calls[n++] = f->fault;
 		f->flags[f->fault] |= NO_RETURN;
 	}
+	undo(f);
+	forget_calls(f, calls, n);
 	return false;
 }

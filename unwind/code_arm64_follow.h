@@ -90,6 +90,13 @@ static inline bool unwind_arm64_is_padding(uint32_t w)
 	return !w || w == 0xd503201f; /* nop */
 }
 
+/* paciasp, bti c; a frame record, or another part of the stack, is taken. */
+static inline bool unwind_arm64_is_prologue(uint32_t w)
+{
+	return w == 0xd503233f || w == 0xd503245f || (w & 0xffc07fff) == 0xa9807bfd ||
+	       (w & 0xff8003ff) == 0xd10003ff;
+}
+
 /*
  * What the function that begins at word @at, in @s, was found to be is kept if something speaks for
  * it, and nothing against.

@@ -18,6 +18,7 @@ struct unwind_arm64_state unwind_arm64_entry(void)
 					    .copy = UNKNOWN,
 					    .copy_reg = -1,
 					    .ra_reg = ARM64_LR,
+					    .ra_copy = -1,
 					    .has_fp = true };
 }
 
@@ -52,6 +53,13 @@ static bool set_sp(struct unwind_arm64_state *s, int32_t v)
 	return v <= 0;
 }
 
+/* The return address is in the other register that has it, or in none: @why. */
+static void lose_return(struct unwind_arm64_state *s, int8_t why)
+{
+	s->ra_reg = s->ra_copy >= 0 ? s->ra_copy : why;
+	s->ra_copy = -1;
+}
+
 /* A pointer to what lies on the stack is no copy that a frame is found by. */
 static bool is_of_frame(const struct unwind_arm64_state *s, int32_t v)
 {
@@ -62,8 +70,10 @@ static bool set(struct unwind_arm64_state *s, uint32_t reg, int32_t v)
 {
 	if (reg == ARM64_SP)
 		return set_sp(s, v);
+	if ((int8_t)reg == s->ra_copy)
+		s->ra_copy = -1;
 	if ((int8_t)reg == s->ra_reg || (reg == ARM64_LR && s->ra_reg == UNWIND_ARM64_LEFT))
-		s->ra_reg = UNWIND_ARM64_NOWHERE;
+		lose_return(s, UNWIND_ARM64_NOWHERE);
 	if (reg == ARM64_FP) {
 		s->fp = v;
 		s->has_fp = false;
@@ -86,6 +96,11 @@ static bool forget(struct unwind_arm64_state *s, uint32_t regs)
 	return true;
 }
 
+static bool has_return(const struct unwind_arm64_state *s, uint32_t reg)
+{
+	return reg != NONE && ((int8_t)reg == s->ra_reg || (int8_t)reg == s->ra_copy);
+}
+
 /* ---- memory */
 
 static bool overlaps(int32_t kept, int32_t at, int32_t bytes)
@@ -98,7 +113,7 @@ static bool store(struct unwind_arm64_state *s, int32_t at, int32_t bytes, uint3
 {
 	const bool is_own = bytes == WORD && at < 0, /* in its own frame */
 		is_fp = is_own && reg == ARM64_FP && s->has_fp,
-		   is_ra = is_own && reg != NONE && (int8_t)reg == s->ra_reg;
+		   is_ra = is_own && has_return(s, reg);
 
 	if (reg == ARM64_LR && s->ra_reg == UNWIND_ARM64_LEFT)
 		return false;
@@ -121,8 +136,10 @@ static bool load(struct unwind_arm64_state *s, int32_t at, uint32_t reg)
 		return true;
 	if (!set(s, reg, UNKNOWN))
 		return false;
-	if (at != UNKNOWN && at == s->ra_at)
+	if (at != UNKNOWN && at == s->ra_at) {
 		s->ra_reg = (int8_t)reg;
+		s->ra_copy = -1;
+	}
 	if (at != UNKNOWN && at == s->fp_at && reg == ARM64_FP)
 		s->has_fp = true;
 	return true;
@@ -139,7 +156,11 @@ struct access {
 
 static bool is_pair(uint32_t w)
 {
-	return (w & 0x3a000000) == 0x28000000;
+	const bool is_vector = w >> 26 & 1, is_load = w >> 22 & 1;
+	const uint32_t size = w >> 30;
+
+	/* Not stgp, which has another scale, nor what is not allocated. */
+	return (w & 0x3a000000) == 0x28000000 && size != 3 && (size != 1 || is_vector || is_load);
 }
 
 static struct access take_pair(uint32_t w)
@@ -229,14 +250,16 @@ static bool step_constant(struct unwind_arm64_state *s, uint32_t w)
 static bool step_move(struct unwind_arm64_state *s, uint32_t w)
 {
 	const uint32_t to = w & 31, from = w >> 16 & 31;
-	const bool is_ra = (int8_t)from == s->ra_reg;
+	const bool is_ra = from != NONE && has_return(s, from);
 
 	if (to == NONE || to == from)
 		return true;
 	set(s, to, from == NONE ? UNKNOWN : get(s, from));
-	/* The first one that it is moved to is where it is kept. */
-	if (is_ra && (from == ARM64_LR || to == ARM64_LR))
-		s->ra_reg = (int8_t)to;
+	if (!is_ra)
+		return true;
+	/* Of two registers x30 is the one that is looked at first. */
+	s->ra_reg = (int8_t)(to == ARM64_LR ? to : from);
+	s->ra_copy = (int8_t)(to == ARM64_LR ? from : to);
 	return true;
 }
 
@@ -283,9 +306,11 @@ bool unwind_arm64_step(struct unwind_arm64_state *s, uint32_t w)
 void unwind_arm64_called(struct unwind_arm64_state *s)
 {
 	s->is_compared = false;
+	if (s->ra_copy == ARM64_LR)
+		s->ra_copy = -1;
 	if (s->ra_reg < 0 || s->ra_reg == ARM64_LR)
-		s->ra_reg = UNWIND_ARM64_LEFT;
-	if (s->copy_reg >= 0 && s->copy_reg < KEPT_FROM) {
+		lose_return(s, UNWIND_ARM64_LEFT);
+	if (s->copy_reg == ARM64_LR || (s->copy_reg >= 0 && s->copy_reg < KEPT_FROM)) {
 		s->copy = UNKNOWN;
 		s->copy_reg = -1;
 	}
@@ -293,10 +318,18 @@ void unwind_arm64_called(struct unwind_arm64_state *s)
 
 bool unwind_arm64_may_return(const struct unwind_arm64_state *s, uint32_t reg)
 {
-	return s->sp == 0 && s->has_fp && s->ra_reg == (int8_t)reg;
+	return s->sp == 0 && s->has_fp && has_return(s, reg);
 }
 
 /* ---- states */
+
+static void note_return(struct unwind_arm64_state *s, int8_t reg)
+{
+	if (s->ra_reg < 0)
+		s->ra_reg = reg;
+	else if (s->ra_reg != reg)
+		s->ra_copy = reg;
+}
 
 static int32_t meet(int32_t a, int32_t b)
 {
@@ -314,8 +347,14 @@ struct unwind_arm64_state unwind_arm64_meet(const struct unwind_arm64_state *a,
 		.copy = UNKNOWN,
 		.copy_reg = -1,
 		.ra_reg = a->ra_reg == b->ra_reg ? a->ra_reg : UNWIND_ARM64_NOWHERE,
+		.ra_copy = -1,
 		.has_fp = a->has_fp && b->has_fp,
 	};
+
+	if (a->ra_copy >= 0 && has_return(b, (uint32_t)a->ra_copy))
+		note_return(&m, a->ra_copy);
+	else if (b->ra_copy >= 0 && has_return(a, (uint32_t)b->ra_copy))
+		note_return(&m, b->ra_copy);
 
 	if (a->copy_reg == b->copy_reg && a->copy == b->copy) {
 		m.copy = a->copy;

@@ -4,6 +4,7 @@
 #define UNWIND_STARTS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct unwind_source;

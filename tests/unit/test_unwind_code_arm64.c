@@ -119,7 +119,7 @@ START_TEST(the_return_address_is_kept_in_a_register)
 	expect(0, UNWIND_SP, 0);
 	expect_return_in(0, 30);
 	expect(1, UNWIND_SP, 0);
-	expect_return_in(4, 15);
+	expect_return_in(4, 30);
 	expect_return_in(7, 15);
 	expect_return_in(8, 15);
 	expect_return_in(16, 30);
@@ -200,6 +200,38 @@ static const uint32_t wrong[][4] = {
 	{ 0x910083ff, 0xd10083ff, 0xd65f03c0 }, /* add sp, sp, #32: that is the caller's */
 	{ 0xa9be7bfd, 0xf9000be0, 0xa8c17bfd, 0xd65f03c0 }, /* half of it is taken back */
 };
+
+/* An interpreter's code for one of its instructions: a table points to it, it goes on by that. */
+START_TEST(what_a_table_points_to_is_no_function)
+{
+	static const uint32_t code[] = {
+		0x38401423, /* 0: ldrb w3, [x1], #1 */
+		0xf8637843, /* 1: ldr x3, [x2, x3, lsl #3] */
+		0xd61f0060, /* 2: br x3 */
+	};
+	uint8_t bits[SIZE / 8] = { 1 };
+	const struct unwind_starts starts = { .base = ADDR, .n = SIZE, .bit = bits };
+
+	follow_from(code, sizeof(code) / sizeof(code[0]), &starts);
+	for (size_t i = 0; i < sizeof(code); i++)
+		ck_assert_uint_eq(rules[i].kind, UNWIND_NO_ROW);
+}
+END_TEST
+
+START_TEST(returns_are_authenticated)
+{
+	static const uint32_t code[] = {
+		0xd503233f, /* 0: paciasp */
+		0xa9be7bfd, /* 1: stp x29, x30, [sp, #-32]! */
+		0xa8c27bfd, /* 2: ldp x29, x30, [sp], #32 */
+		0xd65f0bff, /* 3: retaa */
+	};
+
+	FOLLOW(code);
+	expect(2, UNWIND_SP, 32);
+	expect(3, UNWIND_SP, 0);
+}
+END_TEST
 
 START_TEST(contradictions_are_seen)
 {
@@ -354,6 +386,8 @@ int main(void)
 	tcase_add_loop_test(t, contradictions_are_seen, 0, sizeof(wrong) / sizeof(wrong[0]));
 	tcase_add_test(t, calls_may_not_return);
 	tcase_add_test(t, cases_have_the_frame_of_their_switch);
+	tcase_add_test(t, what_a_table_points_to_is_no_function);
+	tcase_add_test(t, returns_are_authenticated);
 	tcase_add_test(t, ends_are_seen);
 	tcase_add_loop_test(t, changes_are_known, 0, sizeof(changed) / sizeof(changed[0]));
 	srunner_run_all(r, CK_NORMAL);
