@@ -275,6 +275,8 @@ LABEL(no_row), /* the frame pointer may lead past a caller: user space computes 
 		LDX(DW, R1, R6, V8_PROCESS),
 		JNE(R1, 0, by_frame_pointer),
 	END,
+	LDX(B, R1, R9, FLAGS), /* nor is there anything to compute of JIT code */
+	JNE(R1, 0, by_frame_pointer),
 	LDX(W, R1, R6, LACKED),
 	JNE(R1, 0, by_frame_pointer),
 	LDX(W, R1, R6, N),

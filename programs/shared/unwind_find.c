@@ -72,7 +72,7 @@ LABEL(segment_known),
 LABEL(segment_is_ours),
 	END,
 	LDX(W, R0, R8, SEG_KIND),
-	JEQ(R0, UNWIND_BY_FP, no_table),
+	JEQ(R0, UNWIND_BY_FP, no_file),
 	JEQ(R0, UNWIND_URETPROBE, at_uretprobe),
 
 	/* R7 = offset in the part; its page knows where to search. */
@@ -195,7 +195,12 @@ LABEL(block_ends),
 	MOV(R0, 0),
 	EXIT(),
 
-LABEL(no_table), /* JIT code, assembly */
+LABEL(no_file), /* JIT code, of which nothing can be computed */
+	ST(DW, R6, RULE, 0),
+	ST(DW, R6, RULE + 8, UNWIND_COMPUTED << (8 * (offsetof(struct unwind_rule, flags) - 8))),
+	MOV(R0, 0),
+	EXIT(),
+LABEL(no_table), /* assembly */
 	ST(DW, R6, RULE, 0),
 	ST(DW, R6, RULE + 8, 0),
 	MOV(R0, 0),
