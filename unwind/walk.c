@@ -103,9 +103,8 @@ static bool is_left_alone(const struct walk *w, const struct unwind_rule *r)
 
 static int find_base(const struct walk *w, const struct unwind_rule *r, uint64_t *cfa)
 {
-	uint64_t base = w->regs->reg[r->arg];
-
 	const bool is_rbx = w->machine->elf == EM_X86_64 && r->arg == UNWIND_RBX;
+	uint64_t base = w->regs->reg[r->arg];
 
 	if (!w->is_innermost && (is_rbx || !is_left_alone(w, r))) {
 		if (!is_rbx || !w->rbx_at)

@@ -1,51 +1,30 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Any bytes as code that no table describes. The input: where it lies, of which the upper half of
- * the byte is taken from the end of all addresses, where the program begins in it, and the code.
- * What is told are instructions within it, one behind the other, with rules that can be walked; and
- * it comes to an end by its budget of work.
+ * Any bytes as code that no table describes: what is told are instructions, with rules that can be
+ * walked, and it comes to an end by its budget of work.
  */
 #include "unwind/code.h"
 
-#include "fuzz.h"
-
-struct told {
-	uint64_t next, end;
-	bool is_first;
-};
+#include "fuzz_code.h"
 
 static int take(void *ctx, uint64_t addr, uint32_t len, const struct unwind_code_state *state)
 {
-	struct told *t = ctx;
 	const struct unwind_rule rule = unwind_code_rule(state);
 
-	/* The end may be that of all addresses, 0. */
-	fuzz_check(len && addr - t->next < t->end - t->next && len <= t->end - addr);
-	fuzz_check(t->is_first || addr >= t->next);
 	fuzz_check(rule.kind != UNWIND_SP || rule.cfa_off >= 8);
 	fuzz_check(rule.kind != UNWIND_SP || rule.ra_off == -8);
-	t->next = addr + len;
-	t->is_first = false;
+	told_next(ctx, addr, len);
 	return 0;
+}
+
+static int follow(const uint8_t *code, size_t n, uint64_t addr, const struct unwind_starts *starts,
+		  struct rp_work *work, struct told *told)
+{
+	return unwind_code_follow(code, n, addr, starts, work, take, told);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct fuzz_input in = { data, data + size };
-	const uint64_t place = fuzz_take(&in, 1), begins = fuzz_take(&in, 2);
-	const size_t n = (size_t)(in.end - in.at);
-	const uint64_t addr = place & 0x80 ? -(uint64_t)n : 0x1000 + (place & 15);
-	struct rp_work work = rp_work_for(n, UNWIND_CODE_WORK);
-	struct told told = { addr, addr + n, true };
-	uint8_t bits[] = { (uint8_t)place, (uint8_t)begins, (uint8_t)(begins >> 8), 0x55 };
-	const struct unwind_starts starts = { .entry = addr + begins,
-					      .base = addr,
-					      .n = n < 8 * sizeof(bits) ? n : 8 * sizeof(bits),
-					      .bit = bits };
-	uint8_t *code = fuzz_copy(in.at, n);
-
-	fuzz_check(n > UNWIND_CODE_PIECE ||
-		   !unwind_code_follow(code, n, addr, &starts, &work, take, &told));
-	free(code);
+	fuzz_code(data, size, follow);
 	return 0;
 }
