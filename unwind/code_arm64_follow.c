@@ -106,6 +106,33 @@ static bool after_branch(struct unwind_arm64_state *s, uint32_t w)
 	return true;
 }
 
+static bool uses_frame(uint32_t w)
+{
+	const bool is_memory = (w & 0x0a000000) == 0x08000000;
+	const uint32_t base = w >> 5 & 31;
+
+	return is_memory && (base == ARM64_SP || base == ARM64_FP);
+}
+
+/*
+ * From word @i straight on to a jump by a register, without a look at the frame: so a small
+ * function goes on by a pointer. No return shows that it has no frame, as it would of others.
+ */
+static bool goes_on_by_pointer(const struct arm64_follow *f, uint32_t i)
+{
+	const uint32_t end = f->size - i > 16 ? i + 16 : f->size;
+	bool is_call;
+
+	for (; i < end; i++) {
+		const uint32_t w = unwind_arm64_word(f, i);
+		const enum insn_flow flow = rp_arm64_flow(w, &is_call);
+
+		if (flow != FLOW_NEXT || is_call || uses_frame(w))
+			return flow == FLOW_TABLE;
+	}
+	return false;
+}
+
 /* A function ends before word @i: there another one begins, maybe behind padding. */
 static bool begins_another(const struct arm64_follow *f, uint32_t i)
 {
@@ -115,7 +142,8 @@ static bool begins_another(const struct arm64_follow *f, uint32_t i)
 		if (!unwind_arm64_word(f, i++))
 			return true;
 	return i == f->size || f->flags[i] & (CALLED | POINTED) ||
-	       (i > from && unwind_arm64_is_prologue(unwind_arm64_word(f, i)));
+	       (i > from && (unwind_arm64_is_prologue(unwind_arm64_word(f, i)) ||
+			     goes_on_by_pointer(f, i)));
 }
 
 static bool pass_call(struct arm64_follow *f, uint32_t i, uint32_t w, struct unwind_arm64_state *s)

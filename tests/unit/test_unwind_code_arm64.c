@@ -272,6 +272,69 @@ START_TEST(calls_may_not_return)
 }
 END_TEST
 
+/* Behind a call nops may align a loop of the same function: it returns rightly. */
+START_TEST(nops_may_follow_a_call)
+{
+	static const uint32_t code[] = {
+		0xa9be7bfd, /* 0: stp x29, x30, [sp, #-32]! */
+		0xd63f0020, /* 1: blr x1 */
+		0xd503201f, /* 2: nop */
+		0xd503201f, /* 3: nop */
+		0xf1000421, /* 4: subs x1, x1, #1 */
+		0x54ffffe1, /* 5: b.ne 4 */
+		0xa8c27bfd, /* 6: ldp x29, x30, [sp], #32 */
+		0xd65f03c0, /* 7: ret */
+	};
+
+	FOLLOW(code);
+	expect(2, UNWIND_SP, 32);
+	expect(4, UNWIND_SP, 32);
+	expect_return_at(16, -24);
+}
+END_TEST
+
+/* Or they end the function, and what follows is a small one that goes on by a pointer. */
+START_TEST(nops_may_end_a_function)
+{
+	static const uint32_t code[] = {
+		0xa9be7bfd, /* 0: stp x29, x30, [sp, #-32]! */
+		0xb4000060, /* 1: cbz x0, 4 */
+		0xa8c27bfd, /* 2: ldp x29, x30, [sp], #32 */
+		0xd65f03c0, /* 3: ret */
+		0xd63f0020, /* 4: blr x1 */
+		0xd503201f, /* 5: nop */
+		0xd503201f, /* 6: nop */
+		0xd503201f, /* 7: nop */
+		0xaa0103e0, /* 8: mov x0, x1 */
+		0xf9400002, /* 9: ldr x2, [x0] */
+		0xd61f0040, /* 10: br x2 */
+	};
+
+	FOLLOW(code);
+	expect(4, UNWIND_SP, 32);
+	for (size_t i = 8; i <= 10; i++)
+		ck_assert_uint_ne(rules[4 * i].cfa_off, 32);
+}
+END_TEST
+
+/* Its return address is in x1 too, and stays there while the helper runs. */
+START_TEST(the_return_address_is_copied)
+{
+	static const uint32_t code[] = {
+		0xaa1e03e1, /* 0: mov x1, x30 */
+		0x94000003, /* 1: bl 4 */
+		0xaa0103fe, /* 2: mov x30, x1 */
+		0x14000002, /* 3: b 5 */
+		0xd65f03c0, /* 4: ret */
+		0xd65f03c0, /* 5: ret */
+	};
+
+	FOLLOW(code);
+	expect_return_in(8, 1);
+	expect_return_in(12, 30);
+}
+END_TEST
+
 /* A case of a switch is reached over a table alone, and has the frame that the jump had. */
 START_TEST(cases_have_the_frame_of_their_switch)
 {
@@ -385,6 +448,9 @@ int main(void)
 	tcase_add_test(t, pages_are_touched);
 	tcase_add_loop_test(t, contradictions_are_seen, 0, sizeof(wrong) / sizeof(wrong[0]));
 	tcase_add_test(t, calls_may_not_return);
+	tcase_add_test(t, nops_may_follow_a_call);
+	tcase_add_test(t, nops_may_end_a_function);
+	tcase_add_test(t, the_return_address_is_copied);
 	tcase_add_test(t, cases_have_the_frame_of_their_switch);
 	tcase_add_test(t, what_a_table_points_to_is_no_function);
 	tcase_add_test(t, returns_are_authenticated);
