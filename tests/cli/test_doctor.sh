@@ -95,6 +95,14 @@ without() {
 	run "$work/without-caps" "$1" "$rawprof" doctor
 	changed=$(grep -E '^  (yes|no) ' "$out" | grep -vxFf "$tmp/all" | awk '{ print $1, $2 }' | tr '\n' ' ')
 }
+# Doctor's status; behind it, if it should have been $1, the commands that do not work.
+status_and_why() {
+	if [ "$status" = "$1" ]; then
+		echo "$status"
+	else
+		echo "$status: $(sed -n '/^Commands/,$p' "$out" | grep '^  no')"
+	fi
+}
 # only NAME LINES...: of those changed none but these, each of which must be there if it was "yes" before.
 only() {
 	local name=$1 line
@@ -118,19 +126,19 @@ paranoid=$(cat /proc/sys/kernel/perf_event_paranoid)
 
 for right in sys_ptrace sys_resource; do
 	without $right
-	is "without $right: status" $status 0
+	is "without $right: status" "$(status_and_why 0)" 0
 	only "without $right" "no CAP_${right^^}"
 done
 
 # CAP_SYS_ADMIN stands for these two.
 for right in bpf perfmon; do
 	without $right
-	is "without $right, with sys_admin: status" $status 0
+	is "without $right, with sys_admin: status" "$(status_and_why 0)" 0
 	only "without $right, with sys_admin"
 done
 
 without syslog
-is 'without syslog: status' $status 0
+is 'without syslog: status' "$(status_and_why 0)" 0
 is 'without syslog: kallsyms as it is' "$(says kallsyms)" \
 	"$(answer "$work/without-caps" syslog grep -qm 1 '^0*[1-9a-f][0-9a-f]* [tT] ' /proc/kallsyms)"
 if [ "$(says kallsyms)" = no ]; then
@@ -146,7 +154,7 @@ if [ "$paranoid" -gt 2 ] && [ "$(says cpu_clock)" = no ]; then
 fi
 # Before Linux 6.6 `mem` takes a probe of the kind that asks for it.
 needs_admin=$([ "$(says uprobe_multi)" = yes ] && echo 0 || echo 1)
-is 'without sys_admin: status' $status "$needs_admin"
+is 'without sys_admin: status' "$(status_and_why "$needs_admin")" "$needs_admin"
 is 'without sys_admin: mem' "$(says mem)" "$([ "$needs_admin" = 0 ] && echo yes || echo no)"
 is 'without sys_admin: run_stats' "$(says run_stats): $(why run_stats)" 'no: needs CAP_SYS_ADMIN'
 is 'without sys_admin: own cost' "$(why 'own cost')" 'CPU time of rawprof alone, instead of run_stats'
@@ -179,7 +187,7 @@ else
 fi
 
 without '!bpf,perfmon,syslog,sys_ptrace'
-is 'with what setcap would give: status' $status "$needs_admin"
+is 'with what setcap would give: status' "$(status_and_why "$needs_admin")" "$needs_admin"
 is 'with what setcap would give: cpu' "$(says cpu): $(why cpu)" "yes: $cpu_says"
 
 finish
