@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Strings kept once each. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/grow.h"
+#include "base/lack.h"
 #include "strings.h"
 
 /* Each is twice the one before: a set may be of one file, and most files have few names. */
@@ -37,6 +39,12 @@ static char *allocate(struct sym_strings *set, size_t size)
 	return c->text;
 }
 
+static const char *no_memory(void)
+{
+	rp_lack(-ENOMEM, "a name");
+	return NULL;
+}
+
 const char *sym_strings_add(struct sym_strings *set, const char *s, size_t len)
 {
 	uint32_t hash = rp_hash_bytes(s, len), at = hash, found;
@@ -49,10 +57,10 @@ const char *sym_strings_add(struct sym_strings *set, const char *s, size_t len)
 			return kept;
 	}
 	if (rp_index_reserve(&set->index))
-		return NULL;
+		return no_memory();
 	copy = RP_GROW(set->kept, set->count, set->capacity) ? NULL : allocate(set, len + 1);
 	if (!copy)
-		return NULL;
+		return no_memory();
 	memcpy(copy, s, len);
 	copy[len] = '\0';
 	set->kept[set->count] = copy;
@@ -80,7 +88,7 @@ const char *sym_strings_join(struct sym_strings *set, const char *a, const char 
 	const char *kept;
 
 	if (!both)
-		return NULL;
+		return no_memory();
 	memcpy(both, a, x);
 	memcpy(both + x, b, y + 1);
 	kept = sym_strings_add(set, both, x + y);

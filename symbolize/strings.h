@@ -22,7 +22,7 @@ struct sym_strings {
 
 /*
  * The kept copy of the @len bytes at @s, NUL added; they must not hold one. NULL: out of memory,
- * which it is not asked for if there is one.
+ * which has been said (rp_lack()); none is needed if there is one.
  */
 const char *sym_strings_add(struct sym_strings *set, const char *s, size_t len);
 /* The kept copy of one text behind the other. */

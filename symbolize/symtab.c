@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "base/lack.h"
 #include "symtab.h"
 
 enum {
@@ -122,8 +123,10 @@ static const char *read_alone(struct sym_symtab *t, int which, uint64_t offset, 
 			break;
 		capacity = LONG_NAME;
 		buf = malloc(capacity);
-		if (!buf)
+		if (!buf) {
+			rp_lack_file(-ENOMEM, from->fd);
 			return NULL;
+		}
 	}
 	version = len ? memchr(buf + 1, '@', len - 1) : NULL;
 	if (version)
