@@ -17,8 +17,8 @@ holds 'children: samples' "$(grep -c '^leaf;' "$out") > 0 && $(total "$out") > 1
 holds 'children: whole stacks' "$(whole_share "$out") > 90"
 has 'children: that is said' "$err" 'user stacks: (9[0-9]|100)\.[0-9] % whole'
 
-sh -c "$swarm" &
-folded -F 999 -U -d 2 --comm leaf
+sh -c "$swarm; $swarm" &
+folded -F 999 -U -d 4 --comm leaf
 wait
 ledger_closes 'whole machine'
 holds 'whole machine: samples' "$(total "$out") > 100"
