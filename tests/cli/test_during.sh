@@ -68,7 +68,7 @@ for call in syscall:clock_nanosleep syscalls:sys_enter_clock_nanosleep..syscalls
 	has "$call: the long ones" "$out" ';slow_wait;'
 	has "$call: of all" "$err" '^inside [0-9]+ of 2[0-9]{2} calls: '
 done
-run "$rawprof" cpu --during "$tail:serve>50ms" -d 0.7 --format folded -- "$tail" 100000
+run "$rawprof" cpu -F 999 --during "$tail:serve>50ms" -d 0.7 --format folded -- "$tail" 100000
 has 'calls that go on when it ends' "$err" '^inside 2 of 2 calls: '
 has 'are long by then' "$out" ';serve;between '
 for command in cpu wall; do
