@@ -184,7 +184,8 @@ static int parse_tracepoint(const char *name, struct rp_event *e)
 	modifiers = strchr(colon + 1, ':');
 	copy = strndup(group, (size_t)(colon - group));
 	event = modifiers ? strndup(colon + 1, (size_t)(modifiers - colon - 1)) : strdup(colon + 1);
-	id = copy && event ? rp_tp_id(copy, event) : -ENOMEM;
+	id = copy && event ? rp_tp_id(copy, event)
+			   : rp_fail(-ENOMEM, "out of memory for the event `%s'", name);
 	free(copy);
 	free(event);
 	if (id < 0)

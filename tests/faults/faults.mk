@@ -20,8 +20,8 @@ $(BUILD)/faults/preload.so: tests/faults/preload.c tests/faults/sites.h
 check-cli: $(FAULTS)
 
 .PHONY: check-faults check-kills
-check-faults: rawprof $(FAULTS) ## fail each system call and allocation of each command, one at a time; root, 30 minutes on two CPUs
-	$(Q)$(BUILD)/faults/faults
+check-faults: rawprof $(FAULTS) ## fail each system call and allocation of each command, one at a time; root, two hours on two CPUs; SAMPLE=2000: so many of them
+	$(Q)$(BUILD)/faults/faults $(addprefix --sample ,$(SAMPLE))
 	$(Q)$(BUILD)/faults/faults --kills 500
 check-kills: rawprof $(FAULTS) ## the second part of it: SIGKILL at KILLS=500 random moments, and nothing stays behind
 	$(Q)$(BUILD)/faults/faults --kills $(or $(KILLS),500)
