@@ -9,6 +9,8 @@
 #include "base/grow.h"
 #include "code_arm64_follow.h"
 
+enum { SMALL = 16 }; /* words of a function that only goes on by a pointer, at most */
+
 static uint16_t number_of(struct arm64_follow *f, const struct unwind_arm64_state *s)
 {
 	uint32_t number;
@@ -120,7 +122,7 @@ static bool uses_frame(uint32_t w)
  */
 static bool goes_on_by_pointer(const struct arm64_follow *f, uint32_t i)
 {
-	const uint32_t end = f->size - i > 16 ? i + 16 : f->size;
+	const uint32_t end = f->size - i > SMALL ? i + SMALL : f->size;
 	bool is_call;
 
 	for (; i < end; i++) {
@@ -142,8 +144,8 @@ static bool begins_another(const struct arm64_follow *f, uint32_t i)
 		if (!unwind_arm64_word(f, i++))
 			return true;
 	return i == f->size || f->flags[i] & (CALLED | POINTED) ||
-	       (i > from && (unwind_arm64_is_prologue(unwind_arm64_word(f, i)) ||
-			     goes_on_by_pointer(f, i)));
+	       (i > from &&
+		(unwind_arm64_is_prologue(unwind_arm64_word(f, i)) || goes_on_by_pointer(f, i)));
 }
 
 static bool pass_call(struct arm64_follow *f, uint32_t i, uint32_t w, struct unwind_arm64_state *s)
