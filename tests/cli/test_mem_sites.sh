@@ -99,7 +99,7 @@ ledger_closes '--processes'
 of_pairs() { awk '$2 == "mem_pairs" { gsub(",", ""); n += $3 } END { print n }' "$out"; }
 run "$rawprof" mem --processes -- "$work/mem_pairs" 200000 1 0.5
 all=$(of_pairs)
-run "$rawprof" mem --processes -i 0.3 -- "$work/mem_pairs" 200000 1 0.5
+run "$rawprof" mem --processes -i 0.2 -- "$work/mem_pairs" 200000 1 0.5
 is '--interval: status' "$status" 0
 holds '--interval: more than one' "$(grep -c 'allocations by process' "$out") > 1"
 is '--interval: the parts are the whole' "$(of_pairs)" "$all"

@@ -33,8 +33,7 @@ int main(int argc, char **argv)
 	int depth = argc > 2 ? atoi(argv[2]) : 10;
 	uint64_t begin;
 
-	if (argc > 3)
-		sleep((unsigned int)atoi(argv[3]));
+	usleep((useconds_t)(seconds_arg(argc, argv, 3, 0) * 1e6));
 	pairs(1000); /* what is paid once is paid here */
 	begin = thread_cpu_ns();
 	deeper(depth, n);
