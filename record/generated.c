@@ -12,9 +12,10 @@ static const struct {
 } known[] = {
 	/*
 	 * Guile 3.0: its code is entered by one trampoline, which saves three registers and never
-	 * touches rbp; calls within it are jumps, on a stack of their own (libguile/jit.c).
+	 * touches rbp; calls within it are jumps, on a stack of their own (libguile/jit.c). What a
+	 * call of its own helpers pushes is popped by their first instruction, which takes longest.
 	 */
-	{ "libguile-3.0.so", { .cfa_off = 32 } },
+	{ "libguile-3.0.so", { .cfa_off = 32, .arg = 8, .ra_off = 1 } },
 /*
 	 * PyPy: FRAME_FIXED_SIZE words in each loop, the caller's rbp behind PASS_ON_MY_FRAME of
 	 * them (rpython/jit/backend/x86/arch.py); in stubs that call a return address and one more.

@@ -30,26 +30,26 @@ holds 'another name: it is not known' "$(share "$out" ';main') < 10"
 
 # ---- programs that do so; a few samples are of their first milliseconds
 
-# is_whole NAME COMMAND...
+# is_whole NAME PERCENT COMMAND...: at least so many of its stacks
 is_whole() {
-	local name=$1
-	shift
+	local name=$1 percent=$2
+	shift 2
 	folded -F 999 --user -- "$@"
-	holds "$name: whole" "$(whole) >= 97"
+	holds "$name: whole" "$(whole) >= $percent"
 	holds "$name: code that it has generated" "$(share "$out" '\[anon\]|\{main\}|/dev/zero') > 15"
 }
 if command -v guile >/dev/null; then
-	is_whole guile guile --no-auto-compile -c '(define (fib n) (if (< n 2) n (+ (fib (- n 1)) (fib (- n 2))))) (fib 34)'
+	is_whole guile 99 guile --no-auto-compile -c '(define (fib n) (if (< n 2) n (+ (fib (- n 1)) (fib (- n 2))))) (fib 34)'
 else
 	skip guile 'not installed'
 fi
 if command -v luajit >/dev/null; then
-	is_whole luajit luajit -e 'local x = 0 for i = 1, 2e8 do x = x + math.sin(i % 10) end print(x)'
+	is_whole luajit 97 luajit -e 'local x = 0 for i = 1, 2e8 do x = x + math.sin(i % 10) end print(x)'
 else
 	skip luajit 'not installed'
 fi
 if command -v pypy3 >/dev/null; then
-	is_whole pypy3 pypy3 -c '
+	is_whole pypy3 97 pypy3 -c '
 class A:
     def __init__(self, x): self.x = x
 print(sum(sum(a.x for a in [A(i) for i in range(100000)]) for j in range(300)))'
@@ -65,7 +65,7 @@ if command -v php >/dev/null && [ "$("${php[@]}" -d opcache.jit=tracing -r 'echo
 		echo fib(32) + $x, "\n";
 	EOT
 	for jit in function tracing; do
-		is_whole "php, $jit" "${php[@]}" -d opcache.jit=$jit "$tmp/work.php"
+		is_whole "php, $jit" 97 "${php[@]}" -d opcache.jit=$jit "$tmp/work.php"
 		# PHP's own start takes a tenth of the time, and more on a busy machine.
 		holds "php, $jit: its functions are below what has called them" \
 			"$(share "$out" '^php;.*;zend_execute;\{main\}') > 75"
