@@ -17,6 +17,17 @@ static const struct {
 	 */
 	{ "libguile-3.0.so", { .cfa_off = 32, .arg = 8, .ra_off = 1 } },
 /*
+	 * Chez Scheme, and Racket on it: a stack of their own too. setjmp() has kept the
+	 * registers before, so all that is on C's is a word below the return address.
+	 */
+#define CHEZ                                                                                       \
+	{                                                                                          \
+		.cfa_off = 16, .flags = UNWIND_FP_LOST                                             \
+	}
+	{ "chezscheme", CHEZ },
+	{ "petite", CHEZ },
+	{ "racket", CHEZ },
+/*
 	 * PyPy: FRAME_FIXED_SIZE words in each loop, the caller's rbp behind PASS_ON_MY_FRAME of
 	 * them (rpython/jit/backend/x86/arch.py); in stubs that call a return address and one more.
 	 * What is looked at there first was written for vmprof.

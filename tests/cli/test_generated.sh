@@ -43,6 +43,16 @@ if command -v guile >/dev/null; then
 else
 	skip guile 'not installed'
 fi
+echo '(define (fib n) (if (< n 2) n (+ (fib (- n 1)) (fib (- n 2))))) (display (fib 40))' >"$tmp/fib.scm"
+for scheme in 'chezscheme --script' 'racket -f'; do
+	name=${scheme% *}
+	if command -v "$name" >/dev/null; then
+		# shellcheck disable=SC2086 # a command and its option
+		is_whole "$name" 97 $scheme "$tmp/fib.scm"
+	else
+		skip "$name" 'not installed'
+	fi
+done
 if command -v luajit >/dev/null; then
 	is_whole luajit 97 luajit -e 'local x = 0 for i = 1, 2e8 do x = x + math.sin(i % 10) end print(x)'
 else
