@@ -151,14 +151,14 @@ refused 'runs, of which one has nothing that fits' 2 "r1.folded: --filter 'leaf=
 
 # How small a change these samples show: of 2,000 events beside as many one in 4.5 deviations, which are those of a test that
 # is certain and of nine in ten, is ln(1.15); of ten times the samples, a third of that.
+least=()
 for n in 500 5000; do
 	for ((i = 0; i < 20; i++)); do echo "main;f$i $n"; done >"$tmp/even$n"
 	run "$rawprof" diff --noise 0.1 --format json "$tmp/even$n" "$tmp/even$n"
-	eval "least$n=$(grep -o '"least":{"20":[0-9.]*' "$out" | sed 's/.*://')"
+	least[n]=$(grep -o '"least":{"20":[0-9.]*' "$out" | sed 's/.*://')
 done
-# shellcheck disable=SC2154 # the loop's
-holds 'what can be seen: by chance, of 10,000 samples' "13 < $least500 && $least500 < 17"
-holds 'what can be seen: ten times the samples, a third' "3 * $least5000 < $least500 + 1 && 3.4 * $least5000 > $least500 - 1"
+holds 'what can be seen: by chance, of 10,000 samples' "13 < ${least[500]} && ${least[500]} < 17"
+holds 'what can be seen: ten times the samples, a third' "3 * ${least[5000]} < ${least[500]} + 1 && 3.4 * ${least[5000]} > ${least[500]} - 1"
 run "$rawprof" diff "$tmp/even500" "$tmp/even500"
 has 'what can be seen: said' "$out" '^With these samples a function that takes 20 % of the time is found'
 

@@ -24,7 +24,7 @@ cell() {
 	shift
 	rows=$(cat "$tmp/rows")
 	for word; do rows=$(grep -E "(^| )$word( |$)" <<<"$rows"); done
-	sed -nE "s/.*(^| )$key[a-z_]*=([^ ]*).*/\2/p" <<<"$rows"
+	sed -nE "s/.*(^| )${key}[a-z_]*=([^ ]*).*/\2/p" <<<"$rows"
 }
 
 export LD_PRELOAD=$library # mapped when the program begins

@@ -20,7 +20,7 @@ number() { python3 -c 'import json, sys; print(eval("d" + sys.argv[1], { "d": js
 # ---- each command: every format comes out of the file, and the file out of itself
 
 each_format() {
-	local name=$1 format sum
+	local name=$1 format
 	shift
 	for format in "$@"; do
 		report --format "$format" "$tmp/$name.rawprof"

@@ -105,11 +105,11 @@ has 'the hot line of a program, by its BTF' "$out" "\"id\":$id,\"name\":\"bpfloo
 has 'its own programs too' "$out" '"name":"cpu_sample"'
 rows="[r for w in d for r in w['bpf'] if r['id'] == $id]"
 holds 'runs of the windows are what the total grew by' \
-	"$(json "sum(r['runs'] for r in $rows[1:])") == $(json "$rows[-1]['run_cnt'] - $rows[0]['run_cnt']")"
+	"$(json "sum(r['runs'] for r in ${rows}[1:])") == $(json "${rows}[-1]['run_cnt'] - ${rows}[0]['run_cnt']")"
 kill -USR1 "$loop"
 for ((i = 0; i < 100 && $(wc -l <"$tmp/loop") < 2; i++)); do sleep 0.1; done
 run "$rawprof" top --bpf -i 0.5 -d 1.2 -n 4096
-is 'runs and their time as bpf_prog_info has them' "$(json "'%u %u' % ($rows[-1]['run_cnt'], $rows[-1]['run_time_ns'])")" \
+is 'runs and their time as bpf_prog_info has them' "$(json "'%u %u' % (${rows}[-1]['run_cnt'], ${rows}[-1]['run_time_ns'])")" \
 	"$(sed -n 2p "$tmp/loop")"
 kill "$loop"
 wait "$loop" 2>/dev/null
