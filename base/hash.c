@@ -179,6 +179,14 @@ void *rp_hash_add(struct hash_map *map, const void *key)
 	return rp_hash_number(map, key, &number) ? NULL : entry(map, number);
 }
 
+/* Empty, with the memory that it has. */
+static void clear(struct hash_map *map)
+{
+	map->count = 0;
+	memset(map->index.slots, 0xff, ((size_t)map->index.mask + 1) * sizeof(*map->index.slots));
+	map->index.used = 0;
+}
+
 void *rp_hash_add_within(struct hash_map *map, const void *key, uint32_t most, bool *is_new)
 {
 	void *found = rp_hash_find(map, key);
@@ -186,8 +194,8 @@ void *rp_hash_add_within(struct hash_map *map, const void *key, uint32_t most, b
 	*is_new = !found;
 	if (found)
 		return found;
-	if (map->count >= most)
-		rp_hash_free(map);
+	if (map->count && map->count >= most)
+		clear(map);
 	return rp_hash_add(map, key);
 }
 

@@ -12,7 +12,7 @@ struct taken_option {
 	const struct option_row *row;
 	const struct option_row *says; /* which group, help and words it has there: often row */
 	bool own;		       /* its value goes to options.own */
-	bool unnamed; /* its long name is that of an own option: the letter is left */
+	bool unnamed;  /* its long name is that of an own option: the letter is left */
 	bool is_given; /* a list, so far */
 };
 #define MAX_OPTIONS 80

@@ -222,8 +222,7 @@ static bool is_long(const char *word, bool lacks_value)
 }
 
 /* A letter that getopt_long() refused, or that lacks its value. */
-static int letter_refused(const struct options *opt, struct getopt_tables *t,
-			  bool lacks_value)
+static int letter_refused(const struct options *opt, struct getopt_tables *t, bool lacks_value)
 {
 	const struct taken_option *met = option_met(t, optopt);
 

@@ -17,7 +17,7 @@ struct context_wait {
 		uint32_t pid;
 		uint32_t looks; /* so far */
 		uint64_t at_ns; /* the next; UINT64_MAX: none */
-	} *one;
+	} * one;
 	uint32_t n;
 	size_t capacity;
 	uint64_t first_ns; /* no look is before this */

@@ -293,9 +293,8 @@ static int open_published(struct recording *rec)
 		.ids = opt->trace_ids,
 	};
 
-	return record_published_open(&rec->published,
-				     record_stacks_map(rec->stacks, STACK_MAP_PUBLISHED_SEEN),
-				     &wanted);
+	return record_published_open(
+		&rec->published, record_stacks_map(rec->stacks, STACK_MAP_PUBLISHED_SEEN), &wanted);
 }
 
 static int open_programs(struct recording *rec)

@@ -33,7 +33,7 @@ struct record_rewalk {
 	struct rewalk_kept kept;
 	uint64_t walked, better; /* of those that lacked a table */
 	bool computed;		 /* rules were being, at the last look */
-	bool last_first; /* how the program hashes */
+	bool last_first;	 /* how the program hashes */
 	unsigned char *elements; /* of the map copies */
 	size_t mapped;
 	uint32_t nelements;
@@ -271,8 +271,7 @@ static void await_tables(struct recording *rec)
 	struct pollfd fd = { .fd = record_tables_fd(rec->tables), .events = POLLIN };
 
 	while (fd.fd >= 0 && rp_monotonic_ns() < until &&
-	       (record_tables_are_busy(rec->tables) ||
-		(lacks && are_computed(rec->tables)))) {
+	       (record_tables_are_busy(rec->tables) || (lacks && are_computed(rec->tables)))) {
 		poll(&fd, 1, AWAIT_MS);
 		record_tables_take_made(rec->tables);
 	}

@@ -223,8 +223,8 @@ int report_print_cost(FILE *file, const struct report_cost *cost)
 	report_out_puts(&o, "own cost: ");
 	if (cost->bpf_runs)
 		report_out_printf(
-			&o, "BPF %s%s in %s run%s (%s each), ",
-			cost->bpf_estimated ? "about " : "", report_text_duration(cost->bpf_ns, a),
+			&o, "BPF %s%s in %s run%s (%s each), ", cost->bpf_estimated ? "about " : "",
+			report_text_duration(cost->bpf_ns, a),
 			report_text_number(cost->bpf_runs, b), cost->bpf_runs == 1 ? "" : "s",
 			report_text_duration(cost->bpf_ns / cost->bpf_runs, c));
 	report_out_printf(&o, "CPU %s user + %s system", report_text_duration(cost->user_cpu_ns, a),

@@ -17,7 +17,7 @@ struct sym_fde_table {
 	uint64_t addr; /* of the section, which the entries count from */
 	struct sym_fde_entry {
 		int32_t start, fde;
-	} *entries; /* taken from the memory that files may have */
+	} * entries; /* taken from the memory that files may have */
 	size_t count;
 };
 

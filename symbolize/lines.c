@@ -305,8 +305,8 @@ static void end_strings(Elf *elf)
 
 static int open_elf(struct sym_dwarf *d, const struct sym_object *data, bool trusted)
 {
-	int err = trusted ? 0
-			  : sym_lines_image_read(data, SECTIONS_MAX - sections_taken, &d->image);
+	int err =
+		trusted ? 0 : sym_lines_image_read(data, SECTIONS_MAX - sections_taken, &d->image);
 
 	if (err)
 		return err;

@@ -50,8 +50,7 @@ bool sym_lines_may_name_others(const struct sym_object *data)
 
 static bool is_debug(const struct sym_headers *h, const Elf64_Shdr *sh)
 {
-	return sh->sh_type != SHT_NOBITS && sh->sh_size &&
-	       strstr(sym_headers_name(h, sh), "debug");
+	return sh->sh_type != SHT_NOBITS && sh->sh_size && strstr(sym_headers_name(h, sh), "debug");
 }
 
 /* Where the last byte is that is needed; 0: they are more than @most, or not all in the file. */

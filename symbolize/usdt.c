@@ -266,8 +266,8 @@ static int read_names(struct found *f, int which)
 	f->names[which] = malloc(table->strings_size + 1);
 	if (!f->names[which])
 		return -ENOMEM;
-	f->names_size[which] = sym_object_read(f->object, table->strings, f->names[which],
-					       table->strings_size);
+	f->names_size[which] =
+		sym_object_read(f->object, table->strings, f->names[which], table->strings_size);
 	return 0;
 }
 

@@ -186,8 +186,8 @@ static bool find_returns(struct follow *f)
 		    f->flags[next] & INSIDE || !unwind_code_comes_back(f, at, &p))
 			continue;
 		s = *unwind_code_state_of(f, f->state[at]);
-		unwind_code_called(&s, UNWIND_KEPT_BY_CALLS |
-					       unwind_code_left_alone(f, at, &p, &s));
+		unwind_code_called(&s,
+				   UNWIND_KEPT_BY_CALLS | unwind_code_left_alone(f, at, &p, &s));
 		is_new |= unwind_code_try(f, next, &s, LIKELY, true);
 	}
 	return is_new;

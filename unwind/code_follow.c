@@ -399,8 +399,8 @@ static enum outcome pass(struct follow *f, struct way *w, const struct x86_parts
 		/* The ABI has it at a multiple of 16, and compilers do. */
 		if (f->evidence < POINTED_AT && s.sp.from == KNOWN_CFA && s.sp.off % 16)
 			return CONTRADICTION;
-		unwind_code_called(&s, UNWIND_KEPT_BY_CALLS |
-					       unwind_code_left_alone(f, w->at, p, &s));
+		unwind_code_called(&s,
+				   UNWIND_KEPT_BY_CALLS | unwind_code_left_alone(f, w->at, p, &s));
 		o = go_to(f, w, next, &s);
 		/* Where a guess is a call's, it may be of what another function begins with. */
 		if (o == GO_ON && next < f->size && f->evidence != GUESS &&

@@ -324,8 +324,8 @@ int unwind_source_read(struct unwind_source *out, int fd, const void *image, siz
 	err = read_source(&s, &s.image);
 	if (!err && s.machine == EM_X86_64) {
 		find_hooks(&s);
-		s.entry_size = (uint32_t)unwind_source_text(&s, s.image.entry, s.entry,
-							    sizeof(s.entry));
+		s.entry_size =
+			(uint32_t)unwind_source_text(&s, s.image.entry, s.entry, sizeof(s.entry));
 	}
 	if (err)
 		unwind_source_free(&s);

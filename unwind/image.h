@@ -16,7 +16,7 @@ struct unwind_image {
 	const uint8_t *bytes;
 	uint64_t size;
 	uint16_t machine;
-	uint64_t entry;		/* where a program begins */
+	uint64_t entry; /* where a program begins */
 	Elf64_Phdr *segments;
 	Elf64_Shdr *sections;
 	size_t nsegments, nsections; /* no sections: there are none, or they cannot be read */

@@ -16,8 +16,8 @@ struct unwind_source;
 struct unwind_starts {
 	uint64_t entry; /* where the program begins, which is one of them */
 	uint16_t machine;
-	uint64_t base;	/* the address that bit 0 is of */
-	uint64_t n;	/* bytes of code */
+	uint64_t base; /* the address that bit 0 is of */
+	uint64_t n;    /* bytes of code */
 	uint8_t *bit;
 	uint32_t *page; /* 1 + which of those that have bits; 0: it has none. NULL: all have */
 	uint64_t taken; /* of the memory that files may have */

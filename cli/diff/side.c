@@ -26,6 +26,11 @@ static int add_path(struct diff_side *side, char *path)
 
 	if (!path)
 		return rp_fail(-ENOMEM, "%s: no memory", side->name);
+	if (side->n == MOST_RUNS) {
+		free(path);
+		return rp_fail(-E2BIG, "%s: these are more than %d profiles", side->name,
+			       MOST_RUNS);
+	}
 	err = RP_PUSH(side->paths, side->n, side->capacity, path);
 	if (err)
 		free(path);
@@ -74,13 +79,8 @@ static int add_fitting(struct diff_side *side, const char *directory, const char
 			path = path_in(directory, entries[i]->d_name);
 			if (path && !is_plain(path))
 				free(path);
-			else if (side->n == MOST_RUNS)
-				err = rp_fail(-E2BIG, "%s: these are more than %d profiles",
-					      side->name, MOST_RUNS);
 			else
 				err = add_path(side, path);
-			if (err == -E2BIG)
-				free(path);
 		}
 		free(entries[i]);
 	}

@@ -168,6 +168,7 @@ static bool try_edit(struct repairing *r, const struct attempt *a, const struct 
 		for (uint32_t i = 0; i <= depth; i++)
 			put_edit(r, r->made[i].in, r->made[i].edit);
 	found = is > 0 || (!is && depth + 1 < most && repair(r, &next, depth + 1, most));
+	r->made[depth].in = NULL;
 	attempt_free(&next);
 	return found;
 }

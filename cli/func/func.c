@@ -102,8 +102,7 @@ static void shape_sums(const struct recording *rec)
 
 	if (f->own->count)
 		sums->value_size = sizeof(((struct func_sum *)0)->entered);
-	c->by_function = !c->by_comm &&
-			 rp_map_value_bytes(sums) * sums->max_entries <= ARRAY_BYTES;
+	c->by_function = !c->by_comm && rp_map_value_bytes(sums) * sums->max_entries <= ARRAY_BYTES;
 	if (c->by_function) {
 		sums->type = BPF_MAP_TYPE_PERCPU_ARRAY;
 		sums->flags = 0;
@@ -205,9 +204,8 @@ static int ready_sums(struct recording *rec)
 {
 	const struct func *f = rec->ctx;
 
-	return f->config.sums && !f->config.by_comm && !f->config.by_function
-		       ? func_ready_sums(rec)
-		       : 0;
+	return f->config.sums && !f->config.by_comm && !f->config.by_function ? func_ready_sums(rec)
+									      : 0;
 }
 
 static int attach(struct recording *rec)

@@ -20,8 +20,8 @@
 #include "report.h"
 
 #define SITE "https://profiler.firefox.com"
-#define PATIENCE_S 5	  /* for a client that says or takes nothing */
-#define CROWDED_MS 100	  /* for one that says nothing while others wait */
+#define PATIENCE_S 5   /* for a client that says or takes nothing */
+#define CROWDED_MS 100 /* for one that says nothing while others wait */
 #define NS_PER_MS (NS_PER_SECOND / 1000)
 #define MAX_REQUEST 16384 /* bytes of its head */
 

@@ -22,7 +22,7 @@ struct figure_text {
 
 static struct figure_text figure(const struct top_window *w, enum top_figure f, enum top_unit unit)
 {
-	struct figure_text t;
+	struct figure_text t = { "" };
 
 	top_number(t.text, unit, w->figure[f], w->ns);
 	return t;

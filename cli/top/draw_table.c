@@ -93,7 +93,7 @@ static void lay_out(const struct top_query *q, unsigned int columns, struct layo
 		if (!top_column_shown(q, i) || c->order > order)
 			continue;
 		l->width[i] = c->width;
-		if (c->unit != TOP_TEXT)
+		if (c->unit != TOP_TEXT || !texts)
 			continue;
 		more = spare / texts--;
 		if (c->width + more > WIDEST_TEXT)

@@ -84,7 +84,7 @@ static void plan(struct top_slice *slice, uint64_t paid_ns)
 	uint64_t length = MOST_SLICE, period;
 
 	slice->rate = slice->rate ? (slice->rate + rate) / 2 : rate;
-	if (slice->rate * (double)MOST_SLICE > (double)slice->fixed_ns)
+	if (slice->rate * (double)length > (double)slice->fixed_ns)
 		length = (uint64_t)((double)slice->fixed_ns / slice->rate);
 	length = length < LEAST_SLICE ? LEAST_SLICE : length;
 	period = (slice->fixed_ns + (uint64_t)(slice->rate * (double)length)) * SHARE;

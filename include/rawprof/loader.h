@@ -550,7 +550,7 @@ struct rp_prog_code {
 		const char *text; /* of the source line */
 		uint32_t line;
 		uint32_t insn; /* its first rewritten instruction, see rp_prog_xlated */
-	} * lines; /* by start */
+	} * lines;	       /* by start */
 	uint32_t nlines;
 	void *texts;
 };

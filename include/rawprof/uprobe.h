@@ -79,8 +79,8 @@ struct rp_function {
 	/* A return probe or a session goes there as well: the kernel takes the return address from
 	 * where the entry has it, so sp_delta must be 0. */
 	bool with_return;
-	bool is_go; /* no data among the instructions; it may begin several times in one call */
-	bool catches;	/* exceptions may lead to code of it that no jump leads to, as in C++ */
+	bool is_go;   /* no data among the instructions; it may begin several times in one call */
+	bool catches; /* exceptions may lead to code of it that no jump leads to, as in C++ */
 };
 
 /*

@@ -226,7 +226,7 @@ static int read_function(struct rp_code *c, const struct rp_function *f, uint8_t
 	err = read_code(c, f->offset - c->offset, buf, size);
 	if (!err)
 		err = rp_body_read(c->arch, buf, (uint32_t)size,
-				   f->is_go ? BODY_ONLY_CODE
+				   f->is_go	? BODY_ONLY_CODE
 				   : f->catches ? BODY_CATCHES
 						: BODY_ANY,
 				   body);

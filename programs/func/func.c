@@ -12,10 +12,9 @@
 #include "base/machine.h"
 #include "programs/shared/new_value.h"
 
-static const struct asm_layout stats_layout =
-	ASM_LAYOUT(struct func_stats, common, returned, shorter, left, thread_ended,
-		   threads_full, too_deep, too_nested, sums_full, values_full, calls_full,
-		   events_full, no_entry, stacks_lost, inside);
+static const struct asm_layout stats_layout = ASM_LAYOUT(
+	struct func_stats, common, returned, shorter, left, thread_ended, threads_full, too_deep,
+	too_nested, sums_full, values_full, calls_full, events_full, no_entry, stacks_lost, inside);
 static const struct asm_layout page_key_layout = ASM_LAYOUT(struct func_page_key, thread, number);
 static const struct asm_layout page_layout =
 	ASM_LAYOUT(struct func_page, thread, ids, now, depth, pages, at, left);

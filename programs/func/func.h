@@ -36,14 +36,14 @@ enum func_by { FUNC_BY_FUNCTION, FUNC_BY_THREAD, FUNC_BY_PROCESS, FUNC_BY_COMM }
 struct func_config {
 	struct program_config common;
 	struct probe_config probe;
-	uint64_t slower_ns;  /* shorter calls are left out; 0: none are */
-	uint32_t slot_bytes; /* sizeof(struct func_call), or FUNC_SHORT_CALL without arguments */
-	uint32_t most_depth; /* of calls inside each other, at most FUNC_DEPTH */
-	uint32_t bounded;    /* before Linux 5.17: no bpf_loop */
-	uint32_t kernel;     /* its functions, system calls, tracepoints: no stack pointers */
-	uint32_t at_returns; /* the program for returns is on the return instructions */
-	uint32_t knows_task; /* BTF tells of the task's signal stack, and of its return probes */
-	uint32_t sums;	     /* what all calls come to is kept; with it */
+	uint64_t slower_ns;   /* shorter calls are left out; 0: none are */
+	uint32_t slot_bytes;  /* sizeof(struct func_call), or FUNC_SHORT_CALL without arguments */
+	uint32_t most_depth;  /* of calls inside each other, at most FUNC_DEPTH */
+	uint32_t bounded;     /* before Linux 5.17: no bpf_loop */
+	uint32_t kernel;      /* its functions, system calls, tracepoints: no stack pointers */
+	uint32_t at_returns;  /* the program for returns is on the return instructions */
+	uint32_t knows_task;  /* BTF tells of the task's signal stack, and of its return probes */
+	uint32_t sums;	      /* what all calls come to is kept; with it */
 	uint32_t by_function; /*   by nothing else: the map sums is an array; or */
 	uint32_t asks_who;    /* what counts entries alone does, if not all are counted as one */
 	uint32_t by_thread, by_process, by_comm;

@@ -112,14 +112,14 @@ struct python_walk {
 	uint64_t frame;	 /* the one at hand, and what it has: */
 	uint64_t frame_previous, frame_mark, frame_position, frame_code;
 	uint64_t cframe, cframe_previous; /* and the one before, if that has been read */
-	uint64_t boundary;	      /* what lies in the native frame that is looked for */
-	uint64_t code;		      /* whose copy code_bytes is; 0: none's. */
-	uint64_t seen;		      /* Its hash in managed_seen, */
-	uint32_t check, sent;	      /*   and 1 once it was looked for there */
-	uint32_t placing;	      /* 1: a native frame is looked for */
-	uint32_t unread;	      /* code objects that could not be sent, of this walk */
-	uint32_t base, native, count; /* kernel frames; native ones: the next, how many */
-	uint32_t max;		      /* words of the record, with the kernel's */
+	uint64_t boundary;		  /* what lies in the native frame that is looked for */
+	uint64_t code;			  /* whose copy code_bytes is; 0: none's. */
+	uint64_t seen;			  /* Its hash in managed_seen, */
+	uint32_t check, sent;		  /*   and 1 once it was looked for there */
+	uint32_t placing;		  /* 1: a native frame is looked for */
+	uint32_t unread;		  /* code objects that could not be sent, of this walk */
+	uint32_t base, native, count;	  /* kernel frames; native ones: the next, how many */
+	uint32_t max;			  /* words of the record, with the kernel's */
 	uint64_t words[5];
 	uint64_t code_bytes[160 / 8 + 13]; /* offsets are masked: 255 + 8 at most */
 };

@@ -56,7 +56,7 @@ struct stack_record {
 	uint32_t fresh; /* STACK_KIND: STACK_FRESH, or 0; or WALL_HOLDER, see wall.h; more beside */
 	uint64_t frames[];
 };
-#define STACK_FRESH 1  /* walked by what the kernel says, before user space knew the process */
+#define STACK_FRESH 1 /* walked by what the kernel says, before user space knew the process */
 #define STACK_KIND 3
 #define STACK_DEEP 4   /* a bit: user frames are the outermost, see stack_deep.h */
 #define STACK_COPIED 8 /* a bit: before it came what it may be walked by, see stack_copy.h */

@@ -115,8 +115,8 @@ struct unwind_state {
 	uint64_t words[2];
 	uint64_t regs[UNWIND_REGS_BYTES / 8];
 	uint64_t seen_lately[MANAGED_SEEN_LATELY]; /* some of managed_seen */
-	struct python_walk python;	      /* behind this walk; */
-	struct python_process python_process; /* of the process known */
+	struct python_walk python;		   /* behind this walk; */
+	struct python_process python_process;	   /* of the process known */
 	struct v8_walk v8;
 	struct v8_process v8_process;
 	struct jvm_walk jvm;

@@ -102,9 +102,10 @@ static void put_quoted(struct record_out *o, const char *s, size_t n,
 	rest = easy < length ? strndup(s + easy, length - easy) : NULL;
 	o->failed = o->failed || (easy < length && !rest);
 	for (const char *at = rest; at && *at;) {
-		char out[RP_TEXT_UNIT];
+		char out[RP_TEXT_UNIT] = "";
+		const size_t bytes = unit(&at, out);
 
-		record_out_bytes(o, out, unit(&at, out));
+		record_out_bytes(o, out, bytes);
 	}
 	free(rest);
 	record_out_char(o, '"');

@@ -221,12 +221,13 @@ static int attach_multi_part(struct record_probes *list, int fd, enum probe_poin
 static int attach_multi(struct attaching *a, enum probe_point point)
 {
 	struct record_probe_use use = use_of(a->list, point, a->items[0]);
-	uint64_t *addrs = calloc(2 * a->n, sizeof(*addrs)), *cookies = addrs + a->n;
+	uint64_t *addrs = calloc(2 * a->n, sizeof(*addrs)), *cookies;
 	size_t n = 0;
 	int fd, err;
 
 	if (!addrs)
 		return -ENOMEM;
+	cookies = addrs + a->n;
 	use.probe = NULL;
 	use.config.by_cookie = 1;
 	use.config.id = 0;

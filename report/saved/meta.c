@@ -183,7 +183,7 @@ int report_saved_get_show(struct saved_input *in, struct report_file *out)
 	struct report_options *o = &out->show;
 	/* At worst each byte begins another text. */
 	const char **order = malloc((size + 1) * sizeof(*order) + size);
-	struct saved_input own = { .at = (unsigned char *)(order + size + 1) };
+	struct saved_input own = { 0 };
 	const char **text;
 	uint32_t flags, n;
 	bool *flag;
@@ -192,6 +192,7 @@ int report_saved_get_show(struct saved_input *in, struct report_file *out)
 		return -ENOMEM;
 	out->texts = order;
 	memcpy(order + size + 1, in->at, size);
+	own.at = (unsigned char *)(order + size + 1);
 	own.end = own.at + size;
 	flags = report_get_below(&own, SHOW_FLAGS);
 	for (size_t i = 0; (flag = show_flag(o, i)); i++)

@@ -52,7 +52,7 @@ static void variable(const uint8_t *data, size_t size)
 	if (sym_object_open(&o, fuzz_file(data, size)))
 		return;
 	record_tls_variable(o, "otel_thread_ctx_v1", &v);
-	fuzz_check(v.way <= TLS_UNKNOWN && 
+	fuzz_check(v.way <= TLS_UNKNOWN &&
 		   (v.way != TLS_IN_PROGRAM || v.offset < 0 || o->machine == EM_AARCH64));
 	sym_object_close(o);
 }

@@ -155,12 +155,10 @@ START_TEST(map_begins_anew_when_it_is_full)
 	bool is_new = false;
 
 	for (uint32_t i = 0; i < 1000; i++) {
-		ck_assert_ptr_nonnull(
-			rp_hash_add_within(&map, &(uint32_t[]){ 1, i }, 10, &is_new));
+		ck_assert_ptr_nonnull(rp_hash_add_within(&map, &(uint32_t[]){ 1, i }, 10, &is_new));
 		ck_assert(is_new);
 		ck_assert_uint_le(map.count, 10);
-		ck_assert_ptr_nonnull(
-			rp_hash_add_within(&map, &(uint32_t[]){ 1, i }, 10, &is_new));
+		ck_assert_ptr_nonnull(rp_hash_add_within(&map, &(uint32_t[]){ 1, i }, 10, &is_new));
 		ck_assert(!is_new);
 	}
 	rp_hash_free(&map);

@@ -96,8 +96,8 @@ START_TEST(data_are_the_reports)
 	assert_line(lines, ".names[1] \"app\"");
 	assert_line(lines, ".names[4] \"sys\"");
 	assert_line(lines, ".kinds[1] 11"); /* a process, */
-	assert_line(lines, ".kinds[2] 0"); /* user, */
-	assert_line(lines, ".kinds[4] 1"); /* kernel */
+	assert_line(lines, ".kinds[2] 0");  /* user, */
+	assert_line(lines, ".kinds[4] 1");  /* kernel */
 	assert_line(lines, ".strings[0] \"/bin/app\"");
 	assert_line(lines, ".nodes.n 5");
 	assert_line(lines, ".places.n 4");

@@ -14,6 +14,8 @@
 #define END(name) ".size " #name ", . - " #name "\n"
 
 void bare(void), framed(void), keeping(void);
+/* One function a line. */
+/* clang-format off */
 #if defined(__aarch64__)
 #define LOOP "mov x9, #0xf0000\n1: subs x9, x9, #1\nb.ne 1b\n"
 __asm__(".text\n" FUNCTION(bare) LOOP "ret\n" END(bare)
@@ -30,6 +32,7 @@ __asm__(".text\n" FUNCTION(bare) LOOP "ret\n" END(bare)
 	"push %rbx\nsub $32, %rsp\ncall spins\nadd $32, %rsp\npop %rbx\nret\n" END(framed)
 	FUNCTION(keeping) "sub $8, %rsp\ncall spins\nadd $8, %rsp\nret\n" END(keeping));
 #else
+/* clang-format on */
 void spins(void);
 NOINLINE void spins(void)
 {

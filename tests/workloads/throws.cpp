@@ -8,7 +8,10 @@
 static volatile int sink;
 
 struct Counted {
-	~Counted() { sink = sink + 1; }
+	~Counted()
+	{
+		sink = sink + 1;
+	}
 };
 
 __attribute__((noinline)) int fails(int i)

@@ -173,7 +173,7 @@ static bool is_live(const struct comparing *c, uint32_t frame, int where)
 		return true;
 	if (where >= 0)
 		return !live || live[where] != '.';
-	return asm_walk_live_slots(c->w, insn, frame) >> (-where / 8 - 1) & 1;
+	return asm_walk_live_slots(c->w, insn, frame) >> ((uint32_t)-where / 8 - 1) & 1;
 }
 
 static enum asm_walk_how compare_place(struct comparing *c, uint32_t frame, int where, uint32_t now,

@@ -2,7 +2,10 @@
 /* The names of CUDA's runtime, which calls the driver. */
 #include <stddef.h>
 
-#define ENTRY __attribute__((visibility("default"), noinline)) int
+/* Declared, and defined. */
+#define ENTRY(name, ...)                                                                           \
+	__attribute__((visibility("default"), noinline)) int name(__VA_ARGS__);                    \
+	int name(__VA_ARGS__)
 
 int cuLaunchKernel(const void *f, unsigned int gx, unsigned int gy, unsigned int gz);
 int cuMemcpyHtoD_v2(unsigned long dst, const void *src, size_t bytes);
@@ -15,14 +18,14 @@ struct dim3 {
 	unsigned int x, y, z;
 };
 
-ENTRY cudaLaunchKernel(const void *func, struct dim3 grid, struct dim3 block, void **args,
-		       size_t shared, void *stream)
+ENTRY(cudaLaunchKernel, const void *func, struct dim3 grid, struct dim3 block, void **args,
+      size_t shared, void *stream)
 {
 	__asm__ volatile("" ::"r"(block.x), "r"(args), "r"(shared), "r"(stream));
 	return cuLaunchKernel(func, grid.x, grid.y, grid.z) + 0 * (int)shared;
 }
 
-ENTRY cudaMemcpy(void *dst, const void *src, size_t bytes, int kind)
+ENTRY(cudaMemcpy, void *dst, const void *src, size_t bytes, int kind)
 {
 	const int r = cuMemcpyHtoD_v2((unsigned long)dst, src, bytes);
 
@@ -30,7 +33,7 @@ ENTRY cudaMemcpy(void *dst, const void *src, size_t bytes, int kind)
 	return r;
 }
 
-ENTRY cudaMemcpyAsync(void *dst, const void *src, size_t bytes, int kind, void *stream)
+ENTRY(cudaMemcpyAsync, void *dst, const void *src, size_t bytes, int kind, void *stream)
 {
 	const int r = cuMemcpyHtoDAsync_v2((unsigned long)dst, src, bytes, stream);
 
@@ -38,13 +41,13 @@ ENTRY cudaMemcpyAsync(void *dst, const void *src, size_t bytes, int kind, void *
 	return r;
 }
 
-ENTRY cudaMemset2D(void *p, size_t pitch, int value, size_t width, size_t height)
+ENTRY(cudaMemset2D, void *p, size_t pitch, int value, size_t width, size_t height)
 {
 	__asm__ volatile("" ::"r"(p), "r"(pitch), "r"(value), "r"(width), "r"(height));
 	return 0;
 }
 
-ENTRY cudaMalloc(void **p, size_t bytes)
+ENTRY(cudaMalloc, void **p, size_t bytes)
 {
 	const int r = cuMemAlloc_v2((unsigned long *)p, bytes);
 
@@ -52,7 +55,7 @@ ENTRY cudaMalloc(void **p, size_t bytes)
 	return r;
 }
 
-ENTRY cudaFree(void *p)
+ENTRY(cudaFree, void *p)
 {
 	const int r = cuMemFree_v2((unsigned long)p);
 
@@ -60,7 +63,7 @@ ENTRY cudaFree(void *p)
 	return r;
 }
 
-ENTRY cudaStreamSynchronize(void *stream)
+ENTRY(cudaStreamSynchronize, void *stream)
 {
 	const int r = cuStreamSynchronize(stream);
 
