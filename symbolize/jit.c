@@ -328,6 +328,7 @@ static bool refresh(struct sym_jit *j)
 {
 	off_t from = 0;
 	struct stat st;
+	bool good;
 
 	if (fstat(j->fd, &st) || (st.st_size == j->size && st.st_mtim.tv_sec == j->mtime.tv_sec &&
 				  st.st_mtim.tv_nsec == j->mtime.tv_nsec))
@@ -344,7 +345,10 @@ static bool refresh(struct sym_jit *j)
 			return false;
 		forget(j, from);
 	}
-	if (!read_more(j, st.st_size))
+	good = read_more(j, st.st_size);
+	/* How long that took allows no more: on a busy machine one reading would pay for the next. */
+	j->since = rp_monotonic_ns();
+	if (!good)
 		return false;
 	j->size = st.st_size;
 	j->mtime = st.st_mtim;

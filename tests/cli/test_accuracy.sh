@@ -13,7 +13,8 @@ split_shares() {
 
 folded -F 999 -- "$work/split" 4
 split_shares 'split'
-is 'split: the table of comms has one name' "$(cut -d';' -f1 "$out" | sort -u)" split
+# Before it is the program it is a child of rawprof's that has its name; a sample of execve() is rare.
+is 'split: the table of comms has one name' "$(grep -v '^rawprof;.*execve' "$out" | cut -d';' -f1 | sort -u)" split
 holds 'split: about 999 samples a second' "$(total "$out") > 3400 && $(total "$out") < 4400"
 ledger_closes 'split'
 
