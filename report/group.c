@@ -78,14 +78,18 @@ static int read_keys(struct grouping *g, const char *list)
 
 	while (!err) {
 		const size_t n = strcspn(list, ",");
+		struct key *key;
 
 		if (g->nkeys == MAX_KEYS) {
 			snprintf(g->why, REPORT_WHY, "more than %d keys", MAX_KEYS);
 			return -EINVAL;
 		}
-		g->keys[g->nkeys].name = strndup(list, n);
-		err = g->keys[g->nkeys].name ? find_key(g, &g->keys[g->nkeys]) : -ENOMEM;
+		key = &g->keys[g->nkeys];
+		key->name = strndup(list, n);
+		if (!key->name)
+			return -ENOMEM;
 		g->nkeys++;
+		err = find_key(g, key);
 		if (!list[n])
 			break;
 		list += n + 1;

@@ -346,7 +346,7 @@ static bool refresh(struct sym_jit *j)
 		forget(j, from);
 	}
 	good = read_more(j, st.st_size);
-	/* How long that took allows no more: on a busy machine one reading would pay for the next. */
+	/* The time of a reading allows no more: a slow one would pay for the next. */
 	j->since = rp_monotonic_ns();
 	if (!good)
 		return false;
