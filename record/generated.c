@@ -25,6 +25,7 @@ static const struct {
 		.cfa_off = 16, .flags = UNWIND_FP_LOST                                             \
 	}
 	{ "chezscheme", CHEZ },
+	{ "scheme", CHEZ },
 	{ "petite", CHEZ },
 	{ "racket", CHEZ },
 /*
