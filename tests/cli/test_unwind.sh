@@ -165,7 +165,7 @@ if grep -qE 'yes +bpf_loop ' "$out"; then
 	# Of the whole machine it begins without, until a stack is cut.
 	"$work/dive" 3000 20 &
 	diver=$!
-	folded -F 999 -U -d 2
+	folded -F 999 -U -d 5
 	kill $diver
 	wait $diver 2>/dev/null
 	holds 'whole machine: three thousand frames' \
