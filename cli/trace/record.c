@@ -84,6 +84,7 @@ static int attach(struct recording *rec)
 	if (!err)
 		err = choose_cpus(rec);
 	c->common = rec->config;
+	c->common.kept_bare = 1;
 	c->wake_bytes = trace->maps[TRACE_MAP_RING].max_entries / 4;
 	c->own[0] = (uint32_t)getpid();
 	c->own[1] = rec->keeper ? (uint32_t)record_keeper_pid(rec->keeper) : c->own[0];

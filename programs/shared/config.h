@@ -54,6 +54,7 @@ struct program_config {
 	/* Only threads inside of a call, which are in the map during: during.h */
 	uint32_t during;
 	uint32_t table;	    /* the map counts is a table of struct stack_count */
+	uint32_t kept_bare; /* an event whose stack is lost is kept, and counted by the program */
 	uint32_t ring_mark; /* bytes waiting in the ring that are worth waking user space */
 	/* the target, see target_ids */
 	uint32_t filtering; /* any of these is set */
