@@ -14,7 +14,7 @@ trap 'rm -rf "$tmp"' EXIT
 # row NAME NEEDS COMMAND: NEEDS are programs without which it is skipped.
 row() {
 	local need
-	[ -z "$only" ] || [[ $only == *,${1%% *},* ]] || return
+	[ -z "$only" ] || [[ $only == *,${1%% *},* ]] || return 0
 	echo "  UNWIND  $1" >&2
 	for need in $2; do
 		command -v "$need" >/dev/null && continue
