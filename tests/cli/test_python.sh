@@ -179,7 +179,7 @@ gil() {
 	read -r n share ns < <(held_up "$tmp/gil" "$line")
 	holds "$1: waits for the interpreter lock" "$n >= 10"
 	holds "$1: who had it, to the line" "$share >= 0.95"
-	holds "$1: and for how long" "$ns > 100e6 && $ns < $held * 1.05"
+	holds "$1: and for how long" "$ns > 250e6 && $ns < $held * 1.05"
 }
 # shellcheck disable=SC2086 # a list
 at_once gil $pythons
