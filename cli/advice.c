@@ -5,17 +5,21 @@
  */
 #include <dirent.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
 #include "advice.h"
+#include "base/clock.h"
 #include "base/file.h"
+#include "base/grow.h"
 #include "base/text.h"
 
 #define DPKG_LISTS "/var/lib/dpkg/info"
 #define LARGEST_LIST (1 << 20)
+#define LOOK_FOR_NS (NS_PER_SECOND / 5)
 
 /* Whether one of the lines is the path, with or without the /usr before directories that are links
  * into it. */
@@ -49,6 +53,56 @@ static bool list_has(int dir, const char *name, const char *path, char *text)
 	return has_line(text, path);
 }
 
+struct list {
+	char name[NAME_MAX + 1];
+	size_t alike; /* so many bytes of it are those that the file's name begins with */
+};
+
+struct lists {
+	struct list *items;
+	size_t count, capacity;
+};
+
+static size_t alike(const char *a, const char *b)
+{
+	size_t n = 0;
+
+	while (a[n] && a[n] == b[n])
+		n++;
+	return n;
+}
+
+static int by_likeness(const void *a, const void *b)
+{
+	const struct list *x = a, *y = b;
+
+	return x->alike != y->alike ? (x->alike < y->alike ? 1 : -1) : strcmp(x->name, y->name);
+}
+
+/*
+ * A package is named as what is in it, more often than not: bash of bash, libc.so.6 of libc6. Those
+ * that are most alike come first, as all of them are ten megabytes.
+ */
+static void find_lists(DIR *dir, const char *file, struct lists *lists)
+{
+	struct dirent *e;
+
+	while (dir && (e = readdir(dir))) {
+		const size_t n = strlen(e->d_name);
+		struct list *l;
+
+		if (n <= 5 || strcmp(e->d_name + n - 5, ".list"))
+			continue;
+		if (RP_PUSH(lists->items, lists->count, lists->capacity, (struct list){ 0 }))
+			break;
+		l = &lists->items[lists->count - 1];
+		memcpy(l->name, e->d_name, n + 1);
+		l->alike = alike(l->name, file);
+	}
+	if (lists->count)
+		qsort(lists->items, lists->count, sizeof(lists->items[0]), by_likeness);
+}
+
 /* "libfoo6:amd64.list" has libfoo6-dbgsym; those of the C library are in libc6-dbg. */
 static void name_symbols(const char *list, char text[REPORT_PACKAGE])
 {
@@ -59,24 +113,26 @@ static void name_symbols(const char *list, char text[REPORT_PACKAGE])
 	snprintf(text, REPORT_PACKAGE, "%.*s-%s", n, list, libc ? "dbg" : "dbgsym");
 }
 
-/* dpkg's lists have the files of what it has installed. */
+/* dpkg's lists have the files of what it has installed. A disk that is slow is not waited for. */
 static bool package_of(const char *path, char text[REPORT_PACKAGE])
 {
+	const uint64_t until = rp_monotonic_ns() + LOOK_FOR_NS;
+	const char *slash = strrchr(path, '/');
 	DIR *dir = opendir(DPKG_LISTS);
 	char *list = malloc(LARGEST_LIST + 1);
-	struct dirent *e;
+	struct lists lists = { 0 };
 	bool found = false;
 
+	if (list)
+		find_lists(dir, slash ? slash + 1 : path, &lists);
 	if (!strncmp(path, "/usr/", 5))
 		path += 4;
-	while (dir && list && !found && (e = readdir(dir))) {
-		const size_t n = strlen(e->d_name);
-
-		if (n > 5 && !strcmp(e->d_name + n - 5, ".list"))
-			found = list_has(dirfd(dir), e->d_name, path, list);
+	for (size_t i = 0; i < lists.count && !found && rp_monotonic_ns() < until; i++) {
+		found = list_has(dirfd(dir), lists.items[i].name, path, list);
 		if (found)
-			name_symbols(e->d_name, text);
+			name_symbols(lists.items[i].name, text);
 	}
+	free(lists.items);
 	free(list);
 	if (dir)
 		closedir(dir);
