@@ -247,6 +247,7 @@ WORK_CFLAGS = -std=gnu11 -O1 -g $(WARN) -D_GNU_SOURCE -pthread \
               -fno-omit-frame-pointer -fno-optimize-sibling-calls
 WORK_FLAGS_leaf = -fomit-frame-pointer
 WORK_FLAGS_byhand = -fomit-frame-pointer
+WORK_FLAGS_jumped = -fomit-frame-pointer
 WORK_FLAGS_fakejvm = -rdynamic
 # A library for LD_PRELOAD: of a program, thread-locals are found in another way.
 WORK_FLAGS_fakeruby = -shared -fPIC

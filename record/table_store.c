@@ -209,6 +209,7 @@ static struct stored_file *settle(struct record_table_store *s, const struct sto
 	if (placed.nparts) {
 		retire(s, file);
 		file->table = placed;
+		file->jumped_to = t->jumped_to;
 	}
 	if (s->files_fd >= 0 && !(err && !file->table.nparts) && has_key_room(s, file))
 		lead_to(s, file);

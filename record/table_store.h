@@ -29,6 +29,7 @@ struct stored_file {
 	uint32_t nloads;
 	uid_t uid;
 	struct placed_table table;
+	struct unwind_rule jumped_to; /* of the table */
 	enum stored_state state;
 	uint64_t order;	  /* which number it has, being made */
 	uint64_t used_ns; /* when it was asked for last */

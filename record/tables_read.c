@@ -257,6 +257,8 @@ static void add_file(struct reading *r, const struct sym_proc_map *m)
 		return;
 	}
 	add_parts(r, file, m->start, m->end, m->start - vaddr);
+	if (file->jumped_to.kind)
+		r->generated = file->jumped_to;
 	look_for_languages(r, m, m->start - vaddr);
 }
 

@@ -20,6 +20,10 @@ enum {
 	MEMORY_TIMES = 4,
 	/* Shorter gaps are padding between functions: no sample is in them. */
 	PADDING = 16,
+	/* What a function that jumps to code of another language leaves room for on the stack. */
+	JUMPING_FRAME = 4096,
+	JUMPED_TO_CALLS = 8, /* such code calls with so many bytes more, */
+	JUMPED_TO_SIZES = 5, /*   or with up to so many times as many, by the arguments */
 };
 
 struct parsed_cie {
@@ -95,6 +99,38 @@ static int find_trampolines(struct build *b)
 	return err;
 }
 
+static int take_jumped_to(void *ctx, uint64_t addr, const struct unwind_rule *rule)
+{
+	struct build *b = ctx;
+
+	(void)addr;
+	if (rule->kind == UNWIND_SP && rule->cfa_off >= JUMPING_FRAME) {
+		b->rows.jumped_to = *rule;
+		b->rows.jumped_to.arg = JUMPED_TO_CALLS;
+		b->rows.jumped_to.ra_off = JUMPED_TO_SIZES;
+	}
+	return 0;
+}
+
+/*
+ * StgRun() of GHC's run-time system leaves some room on the stack and jumps to what was compiled of
+ * Haskell. That keeps the stack pointer, has a stack of its own, and jumps back in the end; it has
+ * no FDEs. So what StgRun() says of its frame holds for all of it. It does so by the caller's stack
+ * pointer, DW_CFA_val_expression, which those that only call have no use for.
+ */
+static void look_for_jump(struct build *b, const struct parsed_cie *cie,
+			  const struct unwind_fde *fde)
+{
+	static const uint8_t val_expression_rsp[] = { 0x16, 7 };
+
+	if (b->source->machine == EM_X86_64 && !cie->cie.is_signal && !b->rows.jumped_to.kind &&
+	    memmem(fde->insns.at, unwind_left(&fde->insns), val_expression_rsp,
+		   sizeof(val_expression_rsp)))
+		unwind_cfi_run(&b->frames, b->machine, &cie->cie, &cie->initial, fde, fde->end,
+			       take_jumped_to, b);
+	b->gaps.is_jumped_to = b->rows.jumped_to.kind;
+}
+
 /* Linkers leave FDEs of functions that they dropped at address 0 or so: no code is there. */
 static int find_fdes(struct build *b)
 {
@@ -114,9 +150,10 @@ static int find_fdes(struct build *b)
 			continue;
 		}
 		size = fde.end - fde.start < UINT32_MAX ? fde.end - fde.start : UINT32_MAX;
-		if (unwind_source_code(b->source, fde.start))
-			err = add_found(
-				b, (struct found){ fde.start, (uint32_t)r.offset, (uint32_t)size });
+		if (!unwind_source_code(b->source, fde.start))
+			continue;
+		look_for_jump(b, cie, &fde);
+		err = add_found(b, (struct found){ fde.start, (uint32_t)r.offset, (uint32_t)size });
 	}
 	return err;
 }

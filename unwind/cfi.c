@@ -84,6 +84,8 @@ static void save(struct run *r, uint64_t reg, struct unwind_saved how)
 
 	if (saved)
 		*saved = how;
+	if (reg == r->m->sp)
+		r->state.sp = (struct unwind_value){ 0 };
 }
 
 /* @n in units of the CIE's data alignment; arithmetic that wraps ends as an offset too far. */
@@ -106,6 +108,8 @@ static void restore(struct run *r, uint64_t reg)
 
 	if (saved)
 		save(r, reg, *saved);
+	if (reg == r->m->sp)
+		r->state.sp = from.sp;
 }
 
 static struct unwind_bytes read_block(struct unwind_bytes *b)
@@ -127,6 +131,15 @@ static void save_by_expression(struct run *r, uint64_t reg)
 		     (struct unwind_saved){ .where = SAVED_AT, .reg = v.reg, .off = v.off });
 	else
 		save(r, reg, (struct unwind_saved){ .where = SAVED_ODD });
+}
+
+static void save_value(struct run *r, uint64_t reg)
+{
+	const struct unwind_value v = unwind_expression(read_block(&r->b), true, r->m->sp);
+
+	save(r, reg, (struct unwind_saved){ .where = SAVED_ODD });
+	if (reg == r->m->sp)
+		r->state.sp = v;
 }
 
 static int register_insn(struct run *r, uint8_t op)
@@ -163,8 +176,8 @@ static int register_insn(struct run *r, uint8_t op)
 		unwind_uleb(&r->b);
 		break;
 	case DW_CFA_val_expression:
-		read_block(&r->b);
-		break;
+		save_value(r, reg);
+		return 0;
 	default:
 		return -EBADMSG;
 	}

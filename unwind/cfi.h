@@ -58,7 +58,8 @@ struct unwind_state {
 	int64_t cfa_off;
 	struct unwind_value cfa_expression;
 	struct unwind_saved fp, ra, rbx;
-	bool is_signed; /* arm64: the return address is */
+	struct unwind_value sp; /* VALUE_REG: the caller's stack pointer, which is not the CFA */
+	bool is_signed;		/* arm64: the return address is */
 };
 
 /* Its DWARF number. */

@@ -12,7 +12,7 @@
 #include "table.h"
 
 /* Another format, or another way to make tables of the same .eh_frame, is another version. */
-enum { FORMAT_VERSION = 21 };
+enum { FORMAT_VERSION = 22 };
 
 struct file_part {
 	uint64_t start;
@@ -116,6 +116,7 @@ static void count(const struct unwind_table *t, struct unwind_counts *c)
 	c->nrules = t->nrules;
 	c->nfdes = t->nfdes;
 	c->ngaps = t->ngaps;
+	c->jumped_to = t->jumped_to;
 	for (uint32_t i = 0; i < t->nparts; i++) {
 		c->nindex += t->parts[i].npages + 1;
 		c->nrows += t->parts[i].nrows;

@@ -28,6 +28,8 @@ struct filling {
 };
 
 static const struct unwind_rule nothing = { .kind = UNWIND_NO_ROW };
+/* Nor is there anything to compute. */
+static const struct unwind_rule jumped_to = { .kind = UNWIND_NO_ROW, .flags = UNWIND_COMPUTED };
 
 static int put_rule(struct filling *f, uint64_t addr, uint32_t len, const struct unwind_rule *rule)
 {
@@ -201,12 +203,25 @@ bool unwind_gaps_are_filled(const struct unwind_source *s)
 	return s->is_computed && (s->machine == EM_X86_64 || s->machine == EM_AARCH64);
 }
 
+static bool are_computed(const struct unwind_gaps *g, const struct unwind_source *s)
+{
+	return unwind_gaps_are_filled(s) && !g->is_jumped_to;
+}
+
+static int fill_jumped_to(uint64_t start, uint64_t end, struct filling *f)
+{
+	int err = start > f->next ? f->row(f->ctx, f->next, &nothing) : 0;
+
+	f->next = end;
+	return err ? err : f->row(f->ctx, start, &jumped_to);
+}
+
 int unwind_gaps_list(struct unwind_gaps *g, const struct unwind_source *s, uint64_t start,
 		     uint64_t end)
 {
 	int err = 0;
 
-	for (size_t i = 0; unwind_gaps_are_filled(s) && i < s->ncode && !err; i++) {
+	for (size_t i = 0; are_computed(g, s) && i < s->ncode && !err; i++) {
 		uint64_t from = start, to = end;
 
 		if (cut(s, i, &from, &to))
@@ -219,13 +234,14 @@ int unwind_gaps_fill(struct unwind_gaps *g, const struct unwind_source *s, uint6
 		     uint64_t end, unwind_row_fn *row, void *ctx)
 {
 	struct filling f = { .row = row, .ctx = ctx, .next = start };
-	int err = s->is_computed ? 0 : fill_hooks(s, start, end, &f);
+	int err = s->is_computed || g->is_jumped_to ? 0 : fill_hooks(s, start, end, &f);
 
-	for (size_t i = 0; unwind_gaps_are_filled(s) && i < s->ncode && !err; i++) {
+	for (size_t i = 0; (g->is_jumped_to || are_computed(g, s)) && i < s->ncode && !err; i++) {
 		uint64_t from = start, to = end;
 
 		if (cut(s, i, &from, &to))
-			err = fill_range(g, s, from, to, &f);
+			err = g->is_jumped_to ? fill_jumped_to(from, to, &f)
+					      : fill_range(g, s, from, to, &f);
 	}
 	return err || f.next >= end ? err : row(ctx, f.next, &nothing);
 }

@@ -27,6 +27,7 @@ struct unwind_gaps {
 	struct unwind_starts starts; /* once it is */
 	struct unwind_sip sip;	     /* of what was read of it, if somebody wants it */
 	bool is_lost;		     /* some of it was not read */
+	bool is_jumped_to;	     /* struct unwind_table has the rule of all of it */
 };
 
 /* Before any is filled in, and after the last one: s->made. */

@@ -192,6 +192,7 @@ int unwind_rows_finish(struct unwind_rows *r, uint16_t machine, struct unwind_ta
 	counts.nrows = r->nrows;
 	counts.nfdes = r->nfdes;
 	counts.ngaps = r->ngaps;
+	counts.jumped_to = r->jumped_to;
 	t = unwind_table_new(&counts, &a);
 	if (!t)
 		return -ENOMEM;

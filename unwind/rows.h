@@ -21,7 +21,8 @@ struct unwind_rows {
 	struct unwind_open_part *parts;
 	struct unwind_row *rows;
 	uint32_t *index, *fdes;
-	const uint32_t *gaps;  /* of the table; the builder's */
+	const uint32_t *gaps; /* of the table; the builder's, as is */
+	struct unwind_rule jumped_to;
 	struct hash_map rules; /* the set of struct unwind_rule */
 	size_t nparts, nrows, nindex, nfdes, ngaps;
 	size_t part_capacity, row_capacity, index_capacity, fde_capacity;

@@ -32,7 +32,8 @@ struct unwind_table *unwind_table_new(const struct unwind_counts *c, struct unwi
 				    .rules = a->rules,
 				    .fdes = a->fdes,
 				    .ngaps = c->ngaps,
-				    .gaps = a->gaps };
+				    .gaps = a->gaps,
+				    .jumped_to = c->jumped_to };
 	return t;
 }
 
@@ -135,7 +136,8 @@ static bool is_sound_part(const struct unwind_table *t, const struct unwind_part
 
 bool unwind_table_is_sound(const struct unwind_table *t)
 {
-	if (!t->nparts || !t->nrules || t->nrules > 65536 || t->rules[0].kind != UNWIND_NO_ROW)
+	if (!t->nparts || !t->nrules || t->nrules > 65536 || t->rules[0].kind != UNWIND_NO_ROW ||
+	    (t->jumped_to.kind != UNWIND_NO_ROW && t->jumped_to.kind != UNWIND_SP))
 		return false;
 	for (uint32_t i = 0; i < t->nrules; i++) {
 		const struct unwind_rule *r = &t->rules[i];

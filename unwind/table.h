@@ -8,7 +8,7 @@
 struct unwind_counts {
 	uint16_t machine;
 	uint32_t nparts, nrules, nindex, nrows, nfdes, ngaps;
-	uint32_t unused; /* 0: files have no byte that does not count */
+	struct unwind_rule jumped_to; /* files have no byte behind it that does not count */
 };
 
 /*

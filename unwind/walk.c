@@ -209,6 +209,25 @@ static int note_fp(struct walk *w, const struct unwind_rule *r, uint64_t cfa)
 	return WALK_ON;
 }
 
+/* From code that was jumped to: struct unwind_table. */
+static int step_back(struct walk *w, const struct unwind_rule *r)
+{
+	uint64_t cfa = w->sp + r->cfa_off, pc;
+
+	for (int i = 0; i <= r->ra_off; i++, cfa += r->arg) {
+		if (cfa & 15) /* it was not when the caller called */
+			continue;
+		if (read_word(w, cfa - 8, &pc))
+			break;
+		if (is_return_address(w, pc)) {
+			w->rbx_at = 0;
+			note_fp(w, r, cfa);
+			return return_to(w, pc, cfa);
+		}
+	}
+	return step_by_fp(w, true);
+}
+
 static int step_by_rule(struct walk *w, const struct unwind_rule *r, uint64_t key)
 {
 	uint64_t cfa, pc;
@@ -261,6 +280,7 @@ static int step(struct walk *w)
 {
 	uint64_t key = w->pc - w->is_return;
 	const struct unwind_space_mapping *s = find_segment(w->space, key);
+	const struct unwind_rule *rule;
 
 	if (!s)
 		return UNWIND_NO_MAPPING;
@@ -274,7 +294,10 @@ static int step(struct walk *w)
 	}
 	key -= s->bias;
 	w->machine = rp_machine(s->table->machine);
-	return step_by_rule(w, unwind_table_rule(s->table, key), key);
+	rule = unwind_table_rule(s->table, key);
+	if (rule->kind == UNWIND_NO_ROW && s->table->jumped_to.kind)
+		return step_back(w, &s->table->jumped_to);
+	return step_by_rule(w, rule, key);
 }
 
 unsigned int unwind_walk(const struct unwind_space *space, const struct unwind_regs *regs,

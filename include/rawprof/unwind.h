@@ -194,6 +194,12 @@ struct unwind_table {
 	/* Code without an FDE, looked at for rules: its start and end, from that of all code. */
 	uint32_t ngaps; /* how many numbers */
 	const uint32_t *gaps;
+	/*
+	 * Of code without an FDE that a function of the file jumps to, as its own says (GHC's
+	 * StgRun()): of kind UNWIND_SP, and right where the return address, at CFA - 8, follows a
+	 * call; else the CFA may be arg higher, up to ra_off times. UNWIND_NO_ROW: there is none.
+	 */
+	struct unwind_rule jumped_to;
 	struct unwind_stats stats;
 };
 

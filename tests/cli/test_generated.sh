@@ -28,6 +28,20 @@ done
 folded -F 999 --user --call-graph eh -- "$work/generated" 23 0.5
 holds 'another name: it is not known' "$(share "$out" ';main') < 10"
 
+# ---- code without FDEs that was jumped to, whose frame is told by who jumped (GHC's StgRun())
+folded -F 999 --user -- "$work/jumped" 0.5
+holds 'jumped to: whole' "$(whole) > 97"
+holds 'jumped to: who jumped is not in it, who called that is' "$(share "$out" ';main;calls_jumps;jumped_to ') > 25"
+holds 'jumped to: what it calls' "$(share "$out" ';main;calls_jumps;jumped_to;called;spin ') > 25"
+folded -F 999 --user -- "$work/jumped" 0.03
+holds 'jumped to: from the first sample' "$(whole) > 85"
+if command -v shellcheck >/dev/null; then
+	folded -F 999 --user -- sh -c 'shellcheck "$1"/test_[l-m]*.sh || :' sh "$(dirname "$0")"
+	holds 'shellcheck, compiled by GHC: whole' "$(whole) >= 99"
+else
+	skip shellcheck 'not installed'
+fi
+
 # ---- programs that do so; a few samples are of their first milliseconds
 
 # is_whole NAME PERCENT COMMAND...: at least so many of its stacks

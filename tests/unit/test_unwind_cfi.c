@@ -115,6 +115,17 @@ static const struct {
 	  INSNS(0x0f, 4, 0x77, 0xa0, 0x01, 0x06, 0x10, 16, 3, 0x77, 0xa8, 0x01, 0x10, 6, 3, 0x77,
 		0xf8, 0x00),
 	  .rows = { ROW(0, .kind = UNWIND_SIGNAL, .cfa_off = 160, .ra_off = 168, .fp_off = 120) } },
+	{ "the caller's stack pointer apart from the CFA",
+	  /* advance 37, def_cfa 7 0, offset_extended_sf 6 -2049, 16 -2054,
+	   * val_expression 7 {breg7 16440}; advance, same_value 7; advance, restore 7 */
+	  INSNS(0x65, 0x0c, 7, 0, 0x11, 6, 0xff, 0x6f, 0x11, 16, 0xfa, 0x6f, 0x16, 7, 4, 0x77, 0xb8,
+		0x80, 0x01, 0x41, 0x08, 7, 0x41, 0x0c, 7, 8, 0x90, 1, 0x16, 7, 2, 0x77, 24, 0x41,
+		0xc7),
+	  .rows = { ROW(0, SP(8)), ROW(37, SP(16440), SAVED(-48)), ROW(38, .kind = UNWIND_UNSUP),
+		    ROW(39, .kind = UNWIND_UNSUP), ROW(40, SP(8), SAVED(16392)) } },
+	{ "it is counted from another register than the CFA",
+	  /* val_expression 7 {breg10 16} */
+	  INSNS(0x16, 7, 2, 0x7a, 16), .rows = { ROW(0, SP(8)) } },
 	{ "the return address elsewhere than calls put it", INSNS(0x90, 2),
 	  .rows = { ROW(0, .kind = UNWIND_UNSUP) } },
 	{ "an offset that no rule has room for",
@@ -169,6 +180,38 @@ START_TEST(test_instructions)
 END_TEST
 
 /* Depth is bounded: beyond it, the function is taken for damaged. */
+#define VAL_RSP(low) 0x16, 7, 4, 0x77, low, 0x80, 0x01
+
+/* Who leaves much room and jumps says how what it jumps to is left; who leaves little does not. */
+START_TEST(test_jumped_to)
+{
+	const uint8_t jumps[] = { 0x0c, 7, 0, 0x11, 16, 0xfa, 0x6f, VAL_RSP(0xb8) };
+	const uint8_t little[] = { 0x0c, 7, 0, 0x11, 16, 0x7e, 0x16, 7, 2, 0x77, 24 };
+	const struct unwind_rule rule = { .kind = UNWIND_SP,
+					  .cfa_off = 16440,
+					  .arg = 8,
+					  .ra_off = 5 },
+				 none = { 0 },
+				 jumped_to = { .kind = UNWIND_NO_ROW, .flags = UNWIND_COMPUTED };
+
+	made_cie(&made, "", 16, made_x86, sizeof(made_x86));
+	made_fde(&made, MADE_CODE, 0x100, little, sizeof(little));
+	ck_assert_int_eq(made_table(&made, EM_X86_64, UNWIND_PART_ROWS, &table), 0);
+	ck_assert_mem_eq(&table->jumped_to, &none, sizeof(none));
+	ck_assert_int_eq(unwind_table_rule(table, MADE_CODE)->cfa_off, 24);
+	ck_assert_mem_eq(unwind_table_rule(table, MADE_CODE + 0x200), &none, sizeof(none));
+	unwind_table_free(table);
+
+	made_fde(&made, MADE_CODE + 0x300, 0x100, jumps, sizeof(jumps));
+	ck_assert_int_eq(made_table(&made, EM_X86_64, UNWIND_PART_ROWS, &table), 0);
+	ck_assert_mem_eq(&table->jumped_to, &rule, sizeof(rule));
+	ck_assert_int_eq(unwind_table_rule(table, MADE_CODE + 0x300)->cfa_off, 16440);
+	for (int at = 0x100; at < 0x500; at += 0x300)
+		ck_assert_mem_eq(unwind_table_rule(table, MADE_CODE + at), &jumped_to,
+				 sizeof(jumped_to));
+}
+END_TEST
+
 START_TEST(test_remember_depth)
 {
 	uint8_t insns[200];
@@ -388,6 +431,7 @@ int main(void)
 	suite_add_tcase(s, t);
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_loop_test(t, test_instructions, 0, sizeof(cases) / sizeof(cases[0]));
+	tcase_add_test(t, test_jumped_to);
 	tcase_add_test(t, test_remember_depth);
 	tcase_add_loop_test(t, test_cies, 0, sizeof(cies) / sizeof(cies[0]));
 	tcase_add_test(t, test_lengths);

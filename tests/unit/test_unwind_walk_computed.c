@@ -135,6 +135,49 @@ START_TEST(what_follows_a_call_is_believed)
 }
 END_TEST
 
+/* Code without rows, which was jumped to: at one of the places there is the return address. */
+START_TEST(what_was_jumped_to_is_left_as_who_jumped)
+{
+	const struct unwind_rule rules[] = {
+		{ .kind = UNWIND_NO_ROW, .flags = UNWIND_COMPUTED },
+		{ .kind = UNWIND_UNSUP },
+		{ .kind = UNWIND_FP, .cfa_off = 16, .ra_off = -8 },
+		{ .kind = UNWIND_STOP },
+	};
+	const uint8_t call[] = { 0xe8, 1, 2, 3, 4 };
+	struct unwind_regs regs = { .pc = LEAF + 4, .sp = AT(0), .fp = AT(40) };
+
+	make(EM_X86_64, rules, sizeof(rules) / sizeof(rules[0]), call, sizeof(call));
+	table->jumped_to = (struct unwind_rule){ .kind = UNWIND_SP,
+						 .cfa_off = 16 * 8,
+						 .fp_off = -6 * 8,
+						 .arg = 8,
+						 .ra_off = 4,
+						 .flags = UNWIND_FP_AT_CFA };
+	stack[41] = OUTERMOST + 1; /* which the frame pointer would find */
+	stack[31] = OUTERMOST + CALLS;
+
+	stack[15] = FRAMED + CALLS;
+	stack[10] = AT(30);
+	WALKS(&regs, UNWIND_COMPLETE, 0, LEAF + 4, FRAMED + CALLS, OUTERMOST + CALLS);
+
+	/* It had pushed one word, or two, and called. */
+	regs.sp = AT(1);
+	memmove(stack + 12, stack + 10, sizeof(stack[0]) * 6);
+	stack[10] = 0;
+	WALKS(&regs, UNWIND_COMPLETE, 0, LEAF + 4, FRAMED + CALLS, OUTERMOST + CALLS);
+	regs.sp = AT(0);
+	WALKS(&regs, UNWIND_COMPLETE, 0, LEAF + 4, FRAMED + CALLS, OUTERMOST + CALLS);
+
+	/* Neither; and so much more that it is not looked for there. */
+	stack[17]++;
+	WALKS(&regs, UNWIND_COMPLETE, 1, LEAF + 4, OUTERMOST + 1);
+	stack[17] = 0;
+	stack[21] = OUTERMOST + CALLS;
+	WALKS(&regs, UNWIND_COMPLETE, 1, LEAF + 4, OUTERMOST + 1);
+}
+END_TEST
+
 START_TEST(a_register_is_known_while_what_was_called_runs)
 {
 	struct unwind_regs regs = { .pc = LEAF + 4, .sp = AT(0), .reg[RCX] = AT(6) };
@@ -227,6 +270,7 @@ int main(void)
 	suite_add_tcase(s, t);
 	tcase_add_checked_fixture(t, NULL, teardown);
 	tcase_add_test(t, what_follows_a_call_is_believed);
+	tcase_add_test(t, what_was_jumped_to_is_left_as_who_jumped);
 	tcase_add_test(t, a_register_is_known_while_what_was_called_runs);
 	tcase_add_test(t, arm64_calls);
 	tcase_add_test(t, arm64_keeps_its_return_address_in_a_register);
