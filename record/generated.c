@@ -28,6 +28,11 @@ static const struct {
 	{ "scheme", CHEZ },
 	{ "petite", CHEZ },
 	{ "racket", CHEZ },
+	/*
+	 * QEMU's TCG: FRAME_SIZE (tcg/i386/tcg-target.c.inc), the caller's rbp first. In its code
+	 * rbp is the state of the guest's CPU.
+	 */
+	{ "qemu-", { .cfa_off = 1216, .flags = UNWIND_FP_AT_CFA, .fp_off = -16 } },
 /*
 	 * PyPy: FRAME_FIXED_SIZE words in each loop, the caller's rbp behind PASS_ON_MY_FRAME of
 	 * them (rpython/jit/backend/x86/arch.py); in stubs that call a return address and one more.
