@@ -75,38 +75,111 @@ struct unwind_rule record_generated_by(const char *path)
 	return (struct unwind_rule){ 0 };
 }
 
+enum {
+	SEEN = 48,   /* bytes that a function is known by */
+	ALIGNED = 8, /* PCRE's are by 8, all others by more */
+};
+
+/* endbr64 */
+static size_t skip_endbr(const uint8_t *code, size_t n)
+{
+	return n >= 4 && !memcmp(code, "\xf3\x0f\x1e\xfa", 4) ? 4 : 0;
+}
+
+/* push of a register of 64 bits: how many there are, and what they make of the frame. */
+static size_t take_pushes(const uint8_t *code, size_t n, size_t *at, struct unwind_rule *rule)
+{
+	size_t count = 0;
+
+	for (;; count++) {
+		const size_t wide = *at < n && code[*at] == 0x41; /* of r8 to r15 */
+
+		if (*at + wide >= n || (code[*at + wide] & 0xf8) != 0x50)
+			return count;
+		rule->cfa_off += 8;
+		if (!wide && code[*at] == 0x55) {
+			rule->flags = UNWIND_FP_AT_CFA;
+			rule->fp_off = (int16_t)-rule->cfa_off;
+		}
+		*at += 1 + wide;
+	}
+}
+
+/* mov of a register of 64 bits to another one: arguments, to where they are kept. */
+static size_t skip_moves(const uint8_t *code, size_t n, size_t at)
+{
+	while (at + 3 <= n && (code[at] & 0xf8) == 0x48 && code[at + 1] == 0x89 &&
+	       code[at + 2] >= 0xc0)
+		at += 3;
+	return at;
+}
+
+/* sub $imm32, %rsp; sub $imm8, %rsp. 0: it is neither. */
+static int32_t room_made(const uint8_t *code, size_t n, size_t at)
+{
+	int32_t bytes = 0;
+
+	if (at + 7 <= n && !memcmp(code + at, "\x48\x81\xec", 3))
+		memcpy(&bytes, code + at + 3, sizeof(bytes));
+	else if (at + 4 <= n && !memcmp(code + at, "\x48\x83\xec", 3))
+		bytes = (int8_t)code[at + 3];
+	return bytes > 0 && bytes < 1 << 16 ? bytes : 0;
+}
+
 struct unwind_rule record_generated_in(const uint8_t *code, size_t n)
 {
 	struct unwind_rule rule = { .cfa_off = 8, .kind = UNWIND_SP, .flags = UNWIND_FP_LOST };
+	size_t at = skip_endbr(code, n);
 	int32_t bytes;
-	size_t at = 0;
 
 #if !defined(__x86_64__)
 	return (struct unwind_rule){ 0 };
 #endif
-	if (n >= 4 && !memcmp(code, "\xf3\x0f\x1e\xfa", 4)) /* endbr64 */
-		at = 4;
-	for (;;) {
-		const size_t wide = at < n && code[at] == 0x41; /* push of r8 to r15 */
+	take_pushes(code, n, &at, &rule);
+	bytes = room_made(code, n, at);
+	rule.cfa_off += bytes;
+	return bytes ? rule : (struct unwind_rule){ 0 };
+}
 
-		if (at + wide >= n || (code[at + wide] & 0xf8) != 0x50)
-			break;
-		rule.cfa_off += 8;
-		if (!wide && code[at] == 0x55) {
-			rule.flags = UNWIND_FP_AT_CFA;
-			rule.fp_off = (int16_t)-rule.cfa_off;
-		}
-		at += 1 + wide;
-	}
-	/* sub $imm32, %rsp; sub $imm8, %rsp */
-	if (at + 7 <= n && !memcmp(code + at, "\x48\x81\xec", 3)) {
-		memcpy(&bytes, code + at + 3, sizeof(bytes));
-		rule.cfa_off += bytes;
-		return bytes > 0 && bytes < 1 << 16 ? rule : (struct unwind_rule){ 0 };
-	}
-	if (at + 4 <= n && !memcmp(code + at, "\x48\x83\xec", 3)) {
-		rule.cfa_off += (int8_t)code[at + 3];
-		return rule;
-	}
-	return (struct unwind_rule){ 0 };
+/* push %rbp; mov %rsp, %rbp, in both encodings: it is left by the frame pointer. */
+static bool keeps_frame_pointer(const uint8_t *code, size_t n)
+{
+	return n >= 4 &&
+	       (!memcmp(code, "\x55\x48\x89\xe5", 4) || !memcmp(code, "\x55\x48\x8b\xec", 4));
+}
+
+/* Who calls has the stack aligned, and so has who is called then. */
+static bool is_function(const uint8_t *code, size_t n, struct unwind_rule *rule)
+{
+	size_t at = skip_endbr(code, n), pushes;
+	int32_t bytes;
+
+	*rule = (struct unwind_rule){ .kind = UNWIND_NO_ROW };
+	if (keeps_frame_pointer(code + at, n - at))
+		return true;
+	*rule = (struct unwind_rule){ .cfa_off = 8, .kind = UNWIND_SP };
+	pushes = take_pushes(code, n, &at, rule);
+	bytes = room_made(code, n, skip_moves(code, n, at));
+	rule->cfa_off += bytes;
+	return pushes > 1 && bytes && rule->cfa_off % 16 == 0;
+}
+
+bool record_generated_is_known(void)
+{
+#if defined(__x86_64__)
+	return true;
+#else
+	return false;
+#endif
+}
+
+size_t record_generated_functions(const uint8_t *code, size_t n, struct generated_function *out,
+				  size_t most)
+{
+	size_t found = 0;
+
+	for (size_t i = 0; record_generated_is_known() && i < n && found < most; i += ALIGNED)
+		if (is_function(code + i, n - i < SEEN ? n - i : SEEN, &out[found].rule))
+			out[found++].at = (uint32_t)i;
+	return found;
 }

@@ -6,6 +6,7 @@
 #ifndef RECORD_GENERATED_H
 #define RECORD_GENERATED_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,5 +22,20 @@ struct unwind_rule record_generated_by(const char *path);
  * registers, makes room once, and jumps. UNWIND_NO_ROW: it does not begin like that.
  */
 struct unwind_rule record_generated_in(const uint8_t *code, size_t n);
+
+/*
+ * A function among @n bytes of code: it pushes two registers or more, and makes room once. @rule:
+ * of its frame behind that, without a return address's place; UNWIND_FP_AT_CFA: it pushes rbp.
+ * UNWIND_NO_ROW: it keeps a frame pointer, which needs no rule.
+ */
+struct generated_function {
+	uint32_t at;
+	struct unwind_rule rule;
+};
+/* Whether they can be found on this machine: x86-64 alone. */
+bool record_generated_is_known(void);
+/* Finds them, up to @most, in order. How many. */
+size_t record_generated_functions(const uint8_t *code, size_t n, struct generated_function *out,
+				  size_t most);
 
 #endif

@@ -274,6 +274,14 @@ static void had_no_rule(struct recording *rec, const struct stack_record *record
 			rec->tables, (uint32_t)(record->pid_tgid >> 32), user[frame]);
 }
 
+static void went_astray(struct recording *rec, const struct stack_record *r)
+{
+	if (rec->tables && rec->rereads < MAX_REREADS)
+		rec->rereads +=
+			record_tables_astray(rec->tables, (uint32_t)(r->pid_tgid >> 32),
+					     r->frames + r->kernel_bytes / 8, r->user_bytes / 8);
+}
+
 void record_saw_stack(struct recording *rec, const struct stack_record *r)
 {
 	const uint32_t pid = (uint32_t)(r->pid_tgid >> 32);
@@ -296,6 +304,9 @@ void record_saw_stack(struct recording *rec, const struct stack_record *r)
 		had_no_rule(rec, r, frames - 1);
 	else if (r->user_end == UNWIND_READ || r->user_end == UNWIND_RA_ZERO)
 		had_no_rule(rec, r, 0);
+	if (r->user_end != UNWIND_COMPLETE && r->user_end != STACK_NO_TABLE &&
+	    r->user_end < UNWIND_STOPS)
+		went_astray(rec, r);
 }
 
 static int drain_profiler(struct recording *rec)

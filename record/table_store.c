@@ -325,6 +325,20 @@ const struct stored_file *record_table_store_file(struct record_table_store *s, 
 	return make(s, file, fd);
 }
 
+const struct stored_file *record_table_store_made(struct record_table_store *s,
+						  const struct stat *key,
+						  const struct unwind_table *t)
+{
+	const struct stored_file wanted = key_of(key);
+	struct stored_file *file = rp_hash_add(&s->files, &wanted);
+
+	if (!file || !owner_of(s, key->st_uid))
+		return NULL;
+	file->uid = key->st_uid;
+	file->state = STORED_ORDERED; /* so it does not go meanwhile */
+	return settle(s, file, t);
+}
+
 static struct stored_file *find_order(const struct record_table_store *s, uint64_t number)
 {
 	for (uint32_t i = 0; i < s->files.count; i++)

@@ -75,8 +75,16 @@ void record_table_store_mark(struct record_table_store *s, uint32_t index);
  */
 const struct stored_file *record_table_store_file(struct record_table_store *s, int fd,
 						  bool is_computed);
-/* A file that was asked for before, by what stat(2) says of it; NULL if it is new. */
+/*
+ * What is no file has a table too: @t, which stays the caller's, by a key that is like a file's of
+ * device 0: st_ino, st_size, st_mtim; st_uid: who pays for it. NULL: there is no memory.
+ */
+struct unwind_table;
 struct stat;
+const struct stored_file *record_table_store_made(struct record_table_store *s,
+						  const struct stat *key,
+						  const struct unwind_table *t);
+/* A file that was asked for before, by what stat(2) says of it; NULL if it is new. */
 const struct stored_file *record_table_store_known(struct record_table_store *s,
 						   const struct stat *st);
 /* It had no table for a reason that may have passed: worth another record_table_store_file(). */
@@ -99,7 +107,6 @@ void record_table_store_forget(struct record_table_store *s);
  * Made, or taken from the cache, for the caller. As unwind_cache_table(); @with_computed: with what
  * was computed, however long it takes to see that it is of the same code.
  */
-struct unwind_table;
 int record_table_store_table(struct record_table_store *s, int fd, bool with_computed,
 			     struct unwind_table **out);
 /* The vdso, whose image every process shares. */

@@ -16,6 +16,7 @@
 
 #include "early.h"
 #include "jvm.h"
+#include "map_window.h"
 #include "published.h"
 #include "tables.h"
 #include "tables_read.h"
@@ -39,13 +40,6 @@ struct slice {
 	uint32_t first, capacity, count;
 	bool is_wiped;	  /* what was in it when it was given up */
 	uint64_t left_ns; /* when it was given up last; 0: never */
-};
-
-/* A part of the ranges' map that stays mapped for what is written next: mapping all costs more. */
-#define WINDOW (1u << 16)
-struct window {
-	unsigned char *at; /* NULL: none */
-	uint64_t first;
 };
 
 #define MAX_MISSED 4096
@@ -73,12 +67,13 @@ struct record_tables {
 	struct record_early early; /* whose virtual machine had not begun when they were read */
 	struct id_set waiting;	   /* that were read before all of their tables were made */
 	struct id_set paths;	   /* hashes of names of files that were looked at by name */
-	struct id_set missed;	   /* process and page where a walk ended for want of a rule */
+	struct id_set missed;	   /* PLACE_OF() where a walk ended for want of a rule, */
+	struct id_set astray;	   /*   or went astray; */
 	uint64_t forgotten_ns;	   /* when the maps were emptied last, */
 	uint64_t missed_ns;	   /*   and the set of these places */
 	bool is_full, full_said;
 	bool has_language; /* of a process that was read */
-	struct window starts_window, ranges_window;
+	struct map_window starts_window, ranges_window;
 	struct reading *reading;
 };
 
@@ -90,13 +85,6 @@ static void *map_pages(size_t bytes, int flags, int fd)
 	return pages == MAP_FAILED ? NULL : pages;
 }
 
-static void close_window(struct window *w)
-{
-	if (w->at)
-		munmap(w->at, WINDOW);
-	w->at = NULL;
-}
-
 /* The programs keep what they have found in unwind_procs: no longer. */
 static void procs_changed(struct record_tables *f)
 {
@@ -106,29 +94,12 @@ static void procs_changed(struct record_tables *f)
 /* Of generation 0, which is no process's. Never written; const would lie in the file. */
 static struct unwind_mapping nobodys[READING_RANGES + SLICE_STEP];
 
-/* To the ranges' map. What one process has mostly lies behind what the last one has. */
-static int write_ranges(struct record_tables *f, struct window *w, uint64_t offset,
-			const void *data, size_t bytes)
-{
-	if (w->at && offset >= w->first && offset + bytes <= w->first + WINDOW) {
-		memcpy(w->at + (offset - w->first), data, bytes);
-		return 0;
-	}
-	close_window(w);
-	w->first = offset / WINDOW * WINDOW;
-	w->at = mmap(NULL, WINDOW, PROT_READ | PROT_WRITE, MAP_SHARED, f->ranges_fd,
-		     (off_t)w->first);
-	if (w->at == MAP_FAILED)
-		w->at = NULL; /* it is the last, which is shorter */
-	return rp_map_write(f->ranges_fd, offset, data, bytes);
-}
-
 /* No walk finds anything in it any more. */
 static void wipe(struct record_tables *f, struct slice *s)
 {
-	s->is_wiped = !write_ranges(f, &f->ranges_window,
-				    offsetof(struct unwind_mappings, range[s->first]), nobodys,
-				    s->capacity * sizeof(nobodys[0]));
+	s->is_wiped = !record_window_write(&f->ranges_window, f->ranges_fd,
+					   offsetof(struct unwind_mappings, range[s->first]),
+					   nobodys, s->capacity * sizeof(nobodys[0]));
 }
 
 /*
@@ -176,6 +147,7 @@ int record_tables_open(struct record_tables **out, const struct record_tables_ma
 	f->ranges_fd = maps->mappings;
 	f->by_file = maps->files >= 0;
 	f->from.only_hit = maps->only_hit;
+	f->from.astray = &f->astray;
 	f->from.python = maps->python;
 	f->from.v8 = maps->v8;
 	f->from.jvm = maps->jvm;
@@ -214,11 +186,12 @@ void record_tables_close(struct record_tables *f)
 	rp_id_set_free(&f->current);
 	rp_id_set_free(&f->executed);
 	rp_id_set_free(&f->missed);
+	rp_id_set_free(&f->astray);
 	rp_id_set_free(&f->paths);
 	rp_id_set_free(&f->waiting);
 	record_early_free(&f->early);
-	close_window(&f->starts_window);
-	close_window(&f->ranges_window);
+	record_window_close(&f->starts_window);
+	record_window_close(&f->ranges_window);
 	free(f->slices);
 	free(f->reading);
 	free(f->from.hits);
@@ -293,9 +266,17 @@ static int write_slice(struct record_tables *f, struct slice *slice, struct read
 		return -ENOMEM;
 	slice->is_wiped = false;
 	if (!err)
-		err = write_ranges(f, &f->starts_window, starts_at, r->start,
-				   r->n * sizeof(r->start[0]));
-	return err ? err : write_ranges(f, &f->ranges_window, ranges_at, r->range, bytes);
+		err = record_window_write(&f->starts_window, f->ranges_fd, starts_at, r->start,
+					  r->n * sizeof(r->start[0]));
+	return err ? err
+		   : record_window_write(&f->ranges_window, f->ranges_fd, ranges_at, r->range,
+					 bytes);
+}
+
+/* What other code PHP's libraries generate, as that of PCRE, has frames of its own. */
+static struct unwind_rule generated_of(const struct reading *r)
+{
+	return r->has_shared_code && !r->generated.kind ? r->in_loop : r->generated;
 }
 
 static void publish(struct record_tables *f, struct reading *r)
@@ -309,7 +290,7 @@ static void publish(struct record_tables *f, struct reading *r)
 				    .v8 = r->v8,
 				    .script = r->script,
 				    .published = r->published,
-				    .generated = r->generated };
+				    .generated = generated_of(r) };
 
 	if (!slice)
 		slice = new_slice(f, capacity);
@@ -349,7 +330,9 @@ void record_tables_begin(struct record_tables *f, uint32_t pid)
 	f->reading->script = (struct script_process){ 0 };
 	f->reading->published = (struct published_process){ 0 };
 	f->reading->context_at = 0;
-	f->reading->generated = (struct unwind_rule){ 0 };
+	f->reading->generated = f->reading->in_loop = (struct unwind_rule){ 0 };
+	f->reading->has_shared_code = false;
+	f->reading->ncode = 0;
 	f->reading->jvm = f->reading->jvm_early = f->reading->waits = 0;
 	f->reading->has_language = false;
 }
@@ -473,11 +456,23 @@ bool record_tables_missed(struct record_tables *f, uint32_t pid, uint64_t pc)
 	const struct table_hit hit = { pid, (pc & ~UNWIND_PC_EXACT) - 1, true };
 
 	if (rp_id_set_count(&f->missed) >= MAX_MISSED || f->from.nhits >= MAX_HITS ||
-	    !rp_id_set_add(&f->missed, (uint64_t)pid << 32 | (uint32_t)(hit.addr >> 12)) ||
+	    !rp_id_set_add(&f->missed, PLACE_OF(pid, hit.addr)) ||
 	    RP_PUSH(f->from.hits, f->from.nhits, f->from.hits_capacity, hit))
 		return false;
 	read_again(f, pid);
 	return true;
+}
+
+bool record_tables_astray(struct record_tables *f, uint32_t pid, const uint64_t *pcs, uint32_t n)
+{
+	bool any = false;
+
+	for (uint32_t i = n > 2 ? n - 2 : 0; i < n; i++)
+		any |= rp_id_set_count(&f->astray) < MAX_MISSED &&
+		       rp_id_set_add(&f->astray, PLACE_OF(pid, pcs[i] & ~UNWIND_PC_EXACT));
+	if (any)
+		read_again(f, pid);
+	return any;
 }
 
 void record_tables_ended(struct record_tables *f, uint32_t pid)
@@ -528,6 +523,7 @@ static void make_room(struct record_tables *f)
 	forget_all(f);
 	rp_id_set_free(&f->current);
 	rp_id_set_free(&f->missed);
+	rp_id_set_free(&f->astray);
 	rp_id_set_free(&f->paths);
 	f->is_full = false;
 	f->forgotten_ns = now;
@@ -540,9 +536,12 @@ static void forget_seen(struct record_tables *f)
 
 	if (rp_id_set_count(&f->paths) >= MAX_PATHS)
 		rp_id_set_free(&f->paths);
-	if (rp_id_set_count(&f->missed) < MAX_MISSED || now - f->missed_ns < FORGET_NS)
+	if ((rp_id_set_count(&f->missed) < MAX_MISSED &&
+	     rp_id_set_count(&f->astray) < MAX_MISSED) ||
+	    now - f->missed_ns < FORGET_NS)
 		return;
 	rp_id_set_free(&f->missed);
+	rp_id_set_free(&f->astray);
 	f->missed_ns = now;
 }
 

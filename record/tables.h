@@ -69,6 +69,11 @@ void record_tables_lost(struct record_tables *f, uint32_t pid, const uint64_t *p
  */
 bool record_tables_missed(struct record_tables *f, uint32_t pid, uint64_t pc);
 /*
+ * A walk by the frame pointer of one of its last two frames led nowhere: if that was in code which
+ * the process has generated, functions are looked for there. As above: false, that is known.
+ */
+bool record_tables_astray(struct record_tables *f, uint32_t pid, const uint64_t *pcs, uint32_t n);
+/*
  * What has been made since is used by whoever is read from now on; who was read before it will be
  * read again, by record_tables_refresh().
  */

@@ -14,11 +14,13 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/id_set.h"
 #include "base/lack.h"
 #include "symbolize/proc.h"
 
 #include "context.h"
 #include "generated.h"
+#include "generated_code.h"
 #include "jvm.h"
 #include "languages.h"
 #include "python.h"
@@ -239,7 +241,7 @@ static void look_for_languages(struct reading *r, const struct sym_proc_map *m, 
 		record_v8_mapped(r->from->v8, r->pid, m, open_again, &what, &r->v8);
 	if (r->from->script)
 		record_script_mapped(r->from->script, m, bias, open_again, &what, &r->script,
-				     &r->generated);
+				     &r->in_loop);
 	if (r->from->published)
 		record_published_mapped(r->from->published, m, open_again, &what, &r->published);
 }
@@ -254,6 +256,7 @@ static void add_file(struct reading *r, const struct sym_proc_map *m)
 		return;
 	if (!file || !find_vaddr(file, m->offset, m->end - m->start, &vaddr)) {
 		add_bare(r, m->start, m->end, UNWIND_BY_FP);
+		r->has_shared_code = true; /* "/dev/zero (deleted)" */
 		return;
 	}
 	add_parts(r, file, m->start, m->end, m->start - vaddr);
@@ -268,6 +271,37 @@ static void add_vdso(struct reading *r, const struct sym_proc_map *m)
 
 	if (file)
 		add_parts(r, file, m->start, m->end, m->start - file->loads[0].vaddr);
+}
+
+static bool went_astray(const struct reading *r, const struct sym_proc_map *m)
+{
+	for (uint64_t at = m->start; at < m->end; at += 1 << 12)
+		if (rp_id_set_has(r->from->astray, PLACE_OF(r->pid, at)))
+			return true;
+	return false;
+}
+
+static bool is_worth_a_look(const struct reading *r, const struct sym_proc_map *m)
+{
+	const uint64_t bytes = m->end - m->start;
+
+	return r->ncode < READING_CODE &&
+	       (bytes <= GENERATED_CODE_FEW || (bytes <= GENERATED_CODE_MAX && went_astray(r, m)));
+}
+
+/* What a JIT has made, mostly. It is known by its functions, or left by the frame pointer. */
+static void add_code(struct reading *r, const struct sym_proc_map *m)
+{
+	const struct stored_file *file = NULL;
+
+	if (is_worth_a_look(r, m)) {
+		r->ncode++;
+		file = record_generated_code(r->from->store, r->pid, m);
+	}
+	if (file)
+		add_parts(r, file, m->start, m->end, m->start);
+	else
+		add_bare(r, m->start, m->end, UNWIND_BY_FP);
 }
 
 int record_reading_add(void *reading, const struct sym_proc_map *m)
@@ -286,6 +320,6 @@ int record_reading_add(void *reading, const struct sym_proc_map *m)
 	else if (m->path[0] == '/' && m->inode)
 		add_file(r, m);
 	else
-		add_bare(r, m->start, m->end, UNWIND_BY_FP); /* what a JIT has made, mostly */
+		add_code(r, m);
 	return r->n == READING_RANGES;
 }

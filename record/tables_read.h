@@ -12,6 +12,7 @@
 #include "programs/shared/unwind.h"
 #include "table_store.h"
 
+struct id_set;
 struct record_python;
 struct record_v8;
 struct record_jvm;
@@ -19,6 +20,7 @@ struct record_script;
 struct record_published;
 struct sym_proc_map;
 
+#define READING_CODE 8 /* mappings without a file that are looked at */
 #define READING_RANGES ((1u << UNWIND_MAPPING_STEPS) - 1)
 
 /* An address of a process that a sample had, without a table for it. */
@@ -28,6 +30,9 @@ struct table_hit {
 	bool is_missed; /* see record_tables_missed() */
 };
 
+/* A process and a page of it. */
+#define PLACE_OF(pid, addr) ((uint64_t)(pid) << 32 | (uint32_t)((addr) >> 12))
+
 /* Where the tables of all processes come from, and which of them samples ask for. */
 struct table_sources {
 	struct record_table_store *store;
@@ -36,8 +41,9 @@ struct table_sources {
 	struct record_jvm *jvm;
 	struct record_script *script;
 	struct record_published *published;
-	bool only_hit;		/* a file without a hit can wait */
-	struct table_hit *hits; /* since the last refresh */
+	const struct id_set *astray; /* PLACE_OF() each page: see record_tables_astray() */
+	bool only_hit;		     /* a file without a hit can wait */
+	struct table_hit *hits;	     /* since the last refresh */
 	size_t nhits, hits_capacity;
 };
 
@@ -59,7 +65,10 @@ struct reading {
 	struct published_process published;
 	uint64_t context_at; /* where its process context is; 0: it has none */
 	struct v8_process v8;
-	struct unwind_rule generated;	    /* of code that it generates */
+	struct unwind_rule generated;	    /* of code that it generates; */
+	struct unwind_rule in_loop;	    /*   of PHP's JIT, in the frame of the loop, */
+	bool has_shared_code;		    /*   which is in memory that processes share */
+	uint32_t ncode;			    /* mappings whose code was looked at */
 	bool has_language;		    /* by the name of a file */
 	bool jvm_early;			    /* it has one that has not begun yet */
 	bool waits;			    /* for tables, which are being made */

@@ -209,6 +209,37 @@ START_TEST(test_owners_time)
 }
 END_TEST
 
+/* What is no file: its user pays for it, it is found by its key, and those that nobody uses go. */
+START_TEST(test_made)
+{
+	struct record_table_store *s = open_store();
+	struct stat key = { .st_ino = 1, .st_size = 4096, .st_uid = 1000 };
+	const struct stored_file *file;
+	struct unwind_table *t;
+	int fd = code_file(0, 100);
+
+	ck_assert_int_eq(unwind_table_build(&t, fd), 0);
+	close(fd);
+	ck_assert_ptr_null(record_table_store_known(s, &key));
+	file = record_table_store_made(s, &key, t);
+	ck_assert_ptr_nonnull(file);
+	ck_assert_int_gt(file->table.nparts, 0);
+	ck_assert(!record_table_store_waits(file));
+	ck_assert_ptr_eq(record_table_store_known(s, &key), file);
+	key.st_size++;
+	ck_assert_ptr_null(record_table_store_known(s, &key));
+	file = record_table_store_made(s, &key, t);
+	ck_assert_int_eq(file->table.nparts, 0);
+	ck_assert_ptr_nonnull(strstr(log_text, "user 1000"));
+	key.st_ino++;
+	key.st_uid = 1001;
+	ck_assert_int_gt(record_table_store_made(s, &key, t)->table.nparts, 0);
+	unwind_table_free(t);
+	record_table_store_close(s);
+	rp_fds_close(fds, MAPS);
+}
+END_TEST
+
 START_TEST(test_forgotten)
 {
 	struct record_table_store *s = open_store();
@@ -407,6 +438,7 @@ int main(void)
 	tcase_add_test(tc, test_only_files_that_are_hit);
 	tcase_add_test(tc, test_owners);
 	tcase_add_test(tc, test_owners_time);
+	tcase_add_test(tc, test_made);
 	tcase_add_test(tc, test_forgotten);
 	tcase_add_test(tc, test_children_are_forgotten);
 	tcase_add_test(tc, test_short_lived_files);
