@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A virtual machine is ready some time after its library was mapped: Java in 50 ms. */
+/*
+ * A virtual machine is ready some time after its library was mapped: Java in 50 ms. PCRE generates
+ * a function when a program has read the first pattern.
+ */
+#include <string.h>
+
 #include "base/clock.h"
 #include "early.h"
 
 #define WINDOW_NS (3 * NS_PER_SECOND)
 #define LOOK_NS (NS_PER_SECOND / 200)
+#define MAPPED_WINDOW_NS (NS_PER_SECOND / 4)
 
 void record_early_free(struct record_early *e)
 {
@@ -35,7 +41,19 @@ void record_early_take(struct record_early *e, const struct id_set *current, str
 	rp_id_set_free(&waiting);
 }
 
+void record_early_mapped(struct record_early *e, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	if (slash && !strncmp(slash + 1, "libpcre", strlen("libpcre")))
+		e->mapped_until = rp_monotonic_ns() + MAPPED_WINDOW_NS;
+}
+
 uint64_t record_early_urgent(const struct record_early *e)
 {
-	return rp_id_set_count(&e->waiting) && rp_monotonic_ns() < e->until ? LOOK_NS : UINT64_MAX;
+	const uint64_t now = rp_monotonic_ns();
+
+	return now < e->mapped_until || (rp_id_set_count(&e->waiting) && now < e->until)
+		       ? LOOK_NS
+		       : UINT64_MAX;
 }

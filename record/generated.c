@@ -173,13 +173,59 @@ bool record_generated_is_known(void)
 #endif
 }
 
-size_t record_generated_functions(const uint8_t *code, size_t n, struct generated_function *out,
-				  size_t most)
+/*
+ * PCRE calls parts of its functions, and within the frame: the first instruction of such a part
+ * pops the return address to the stack, pop d(%rsp), and it returns by push %rax; ret. How many
+ * bytes at @code run with 8 bytes more on the stack; *@at: from where on.
+ */
+static size_t with_return_address(const uint8_t *code, size_t n, size_t *at)
 {
-	size_t found = 0;
+	*at = 0;
+	if (n >= 3 && !memcmp(code, "\x8f\x04\x24", 3))
+		return 3;
+	if (n >= 4 && !memcmp(code, "\x8f\x44\x24", 3))
+		return 4;
+	if (n >= 7 && !memcmp(code, "\x8f\x84\x24", 3))
+		return 7;
+	*at = 1;
+	return n >= 2 && !memcmp(code, "\x50\xc3", 2) ? 1 : 0;
+}
 
-	for (size_t i = 0; record_generated_is_known() && i < n && found < most; i += ALIGNED)
-		if (is_function(code + i, n - i < SEEN ? n - i : SEEN, &out[found].rule))
-			out[found++].at = (uint32_t)i;
-	return found;
+struct rows {
+	struct generated_row *row;
+	size_t n;
+};
+
+static void add(struct rows *r, size_t at, const struct unwind_rule *rule)
+{
+	if (r->n && r->row[r->n - 1].at == at)
+		r->n--; /* that one held for nothing */
+	r->row[r->n++] = (struct generated_row){ .at = (uint32_t)at, .rule = *rule };
+}
+
+size_t record_generated_rows(const uint8_t *code, size_t n, struct generated_row *out, size_t most)
+{
+	struct rows rows = { .row = out };
+	struct unwind_rule rule = { 0 }, more;
+	size_t at, len = 1;
+
+	for (size_t i = 0; record_generated_is_known() && i < n && rows.n + 2 <= most; i += len) {
+		len = 1;
+		if (i % ALIGNED == 0 && is_function(code + i, n - i < SEEN ? n - i : SEEN, &more)) {
+			rule = more;
+			add(&rows, i, &rule);
+		} else if (rule.kind == UNWIND_SP) {
+			const size_t special = with_return_address(code + i, n - i, &at);
+
+			if (!special)
+				continue;
+			len = at + special;
+			more = rule;
+			more.cfa_off += 8;
+			add(&rows, i + at, &more);
+			if (i + len < n)
+				add(&rows, i + len, &rule);
+		}
+	}
+	return rows.n;
 }

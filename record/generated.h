@@ -24,18 +24,18 @@ struct unwind_rule record_generated_by(const char *path);
 struct unwind_rule record_generated_in(const uint8_t *code, size_t n);
 
 /*
- * A function among @n bytes of code: it pushes two registers or more, and makes room once. @rule:
- * of its frame behind that, without a return address's place; UNWIND_FP_AT_CFA: it pushes rbp.
- * UNWIND_NO_ROW: it keeps a frame pointer, which needs no rule.
+ * Where in generated code another rule begins to hold, without a return address's place. A function
+ * is known by its beginning: it pushes two registers or more and makes room once, which is its
+ * frame, UNWIND_FP_AT_CFA if rbp is in it; or it keeps a frame pointer, which needs no rule:
+ * UNWIND_NO_ROW.
  */
-struct generated_function {
+struct generated_row {
 	uint32_t at;
 	struct unwind_rule rule;
 };
 /* Whether they can be found on this machine: x86-64 alone. */
 bool record_generated_is_known(void);
-/* Finds them, up to @most, in order. How many. */
-size_t record_generated_functions(const uint8_t *code, size_t n, struct generated_function *out,
-				  size_t most);
+/* Finds them in @n bytes of code, up to @most, in order; what is before the first is unknown. */
+size_t record_generated_rows(const uint8_t *code, size_t n, struct generated_row *out, size_t most);
 
 #endif

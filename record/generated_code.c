@@ -16,7 +16,7 @@
 #include "table_store.h"
 
 enum {
-	FUNCTIONS = 128, /* that are looked for in a mapping */
+	ROWS = 1024, /* that are looked for in a mapping */
 	PAGE = 4096,
 };
 
@@ -33,8 +33,7 @@ static bool read_code(uint32_t pid, uint64_t start, uint8_t *code, size_t n)
 }
 
 /* Nothing is known of what lies before the first, nor is anything to be computed of it. */
-static int add_rows(struct unwind_rows *rows, const struct generated_function *f, size_t n,
-		    size_t bytes)
+static int add_rows(struct unwind_rows *rows, const struct generated_row *f, size_t n, size_t bytes)
 {
 	const struct unwind_rule none = { .kind = UNWIND_NO_ROW },
 				 bare = { .kind = UNWIND_NO_ROW, .flags = UNWIND_COMPUTED };
@@ -51,7 +50,7 @@ static int add_rows(struct unwind_rows *rows, const struct generated_function *f
 	return err ? err : unwind_rows_add(rows, bytes, &none);
 }
 
-static struct unwind_table *make_table(const struct generated_function *f, size_t n, size_t bytes)
+static struct unwind_table *make_table(const struct generated_row *f, size_t n, size_t bytes)
 {
 	struct unwind_table *t = NULL;
 	struct unwind_rows rows;
@@ -65,7 +64,7 @@ static struct unwind_table *make_table(const struct generated_function *f, size_
 	return t;
 }
 
-static bool any_has_rule(const struct generated_function *f, size_t n)
+static bool any_has_rule(const struct generated_row *f, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		if (f[i].rule.kind != UNWIND_NO_ROW)
@@ -75,7 +74,7 @@ static bool any_has_rule(const struct generated_function *f, size_t n)
 
 /* What there is of it, in whatever process: as processes of PHP, which have forked, all have. */
 static const struct stored_file *stored(struct record_table_store *s, uint32_t pid,
-					const struct generated_function *f, size_t n, size_t bytes)
+					const struct generated_row *f, size_t n, size_t bytes)
 {
 	const size_t half = n / 2 * sizeof(*f);
 	struct stat key = { .st_ino = (uint64_t)rp_hash_bytes(f, half) << 32 |
@@ -103,16 +102,16 @@ const struct stored_file *record_generated_code(struct record_table_store *s, ui
 {
 	const size_t bytes = m->end - m->start;
 	const struct stored_file *file = NULL;
-	struct generated_function *f;
+	struct generated_row *f;
 	uint8_t *code;
 	size_t n;
 
 	if (bytes > GENERATED_CODE_MAX || bytes % PAGE || !record_generated_is_known())
 		return NULL;
 	code = calloc(1, bytes);
-	f = calloc(FUNCTIONS, sizeof(*f));
+	f = calloc(ROWS, sizeof(*f));
 	if (code && f && read_code(pid, m->start, code, bytes)) {
-		n = record_generated_functions(code, bytes, f, FUNCTIONS);
+		n = record_generated_rows(code, bytes, f, ROWS);
 		if (any_has_rule(f, n))
 			file = stored(s, pid, f, n, bytes);
 	}

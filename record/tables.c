@@ -395,6 +395,8 @@ void record_tables_mapped(struct record_tables *f, uint32_t pid, const char *pat
 {
 	int fd;
 
+	if (!f->from.only_hit)
+		record_early_mapped(&f->early, path);
 	if (!f->by_file || f->from.only_hit || path[0] != '/' ||
 	    rp_id_set_count(&f->paths) >= MAX_PATHS ||
 	    !rp_id_set_add(&f->paths, rp_hash_bytes(path, strlen(path))))

@@ -294,7 +294,7 @@ static void add_code(struct reading *r, const struct sym_proc_map *m)
 {
 	const struct stored_file *file = NULL;
 
-	if (is_worth_a_look(r, m)) {
+	if (!m->path[0] && is_worth_a_look(r, m)) {
 		r->ncode++;
 		file = record_generated_code(r->from->store, r->pid, m);
 	}

@@ -64,6 +64,13 @@ row "Go-stripped" go "./go-stripped"
 row "OpenJDK" "java javac" "cp $here/Work.java . && javac Work.java && java Work"
 row "guile" guile "guile --no-auto-compile -c \
 	'(define (fib n) (if (< n 2) n (+ (fib (- n 1)) (fib (- n 2))))) (fib 32)'"
+row "GHC (shellcheck)" shellcheck "for i in 1 2 3 4 5; do shellcheck $PWD/tests/cli/lib.sh; done"
+row "PCRE (grep -P)" grep "yes 'the quick brown fox jumps over the lazy dog 12345' | head -c 400000000 |
+	grep -cP '(\\w+)\\s+\\1|z[aeiou]+\\d{6}'"
+# A boot sector that counts in a circle.
+{ printf '\100\353\375' && head -c 507 /dev/zero && printf '\125\252'; } >"$tmp/boot"
+row "QEMU (TCG)" qemu-system-x86_64 "timeout 6 qemu-system-x86_64 -accel tcg -display none -nodefaults \
+	-drive file=boot,format=raw"
 video="ffmpeg -loglevel error -f lavfi -i testsrc2=rate=25"
 row "ffmpeg (x264)" ffmpeg "$video:size=640x360:duration=6 -c:v libx264 -f null -"
 row "ffmpeg-x265" ffmpeg "$video:size=480x270:duration=2 -c:v libx265 -f null -"

@@ -93,7 +93,7 @@ yes 'the quick brown fox jumps over the lazy dog 12345 foo_bar' | head -c 250000
 if echo aab | grep -qP '(a)\1b' 2>/dev/null && ldd "$(command -v grep)" | grep -q pcre2; then
 	folded -F 999 --user -- sh -c 'for i in $(seq 100); do cat "$2"; done | grep -cP "$1" || :' \
 		sh '(\w+)\s+\1|z[aeiou]+\d{6}' "$tmp/text"
-	holds 'grep -P: whole' "$(whole) > 75"
+	holds 'grep -P: whole' "$(whole) > 90"
 	holds 'grep -P: who called a pattern' "$(share "$out" ';pcre2_jit_match_8;(.*;)?\[anon\]') > 50"
 	holds 'grep -P: by whom that was called' "$(share "$out" '(;_start|\+0x[0-9a-f]+\]);__libc_start_main;.*;pcre2_jit_match_8;(.*;)?\[anon\]') > 50"
 else
@@ -103,7 +103,7 @@ if command -v php >/dev/null; then
 	folded -F 999 --user -- php -r 'function words($s) { for ($n = $i = 0; $i < 4000; $i++)
 		$n += preg_match_all("/(\w+)\s+(?:\d+|\w{3}oo)\b/", $s, $m); return $n; }
 		echo words(str_repeat("the quick brown fox 123 jumps over lazy dogoo bar ", 800));'
-	holds 'php, patterns: whole' "$(whole) > 75"
+	holds 'php, patterns: whole' "$(whole) > 90"
 	holds 'php, patterns: below what has called them' \
 		"$(share "$out" ';zend_execute;\{eval\};words;preg_match_all;.*;pcre2_jit_match_8;(.*;)?\[anon\]') > 15"
 	holds 'php, patterns: none is in the loop' "$(share "$out" ';\{eval\};words;preg_match_all;\[anon\]') < 3"

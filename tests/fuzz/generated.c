@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Any bytes as code that a process has generated: the functions that are found in it are in order
- * and inside, with frames that a walk can leave.
+ * Any bytes as code that a process has generated: the rules that are found in it are in order and
+ * inside, of frames that a walk can leave.
  */
 #include <stdlib.h>
 
@@ -13,8 +13,8 @@ enum { MOST = 16, FRAME_MAX = 1 << 17 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct generated_function f[MOST];
-	const size_t n = record_generated_functions(data, size, f, MOST);
+	struct generated_row f[MOST];
+	const size_t n = record_generated_rows(data, size, f, MOST);
 	const struct unwind_rule loop = record_generated_in(data, size);
 
 	fuzz_check(n <= MOST);
@@ -23,7 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (f[i].rule.kind == UNWIND_NO_ROW)
 			continue;
 		fuzz_check(f[i].rule.kind == UNWIND_SP && f[i].rule.cfa_off >= 32);
-		fuzz_check(f[i].rule.cfa_off % 16 == 0 && f[i].rule.cfa_off < FRAME_MAX);
+		fuzz_check(f[i].rule.cfa_off % 8 == 0 && f[i].rule.cfa_off < FRAME_MAX);
 		fuzz_check(f[i].rule.fp_off <= 0 && f[i].rule.fp_off > -f[i].rule.cfa_off);
 	}
 	fuzz_check(!loop.kind || (loop.cfa_off > 8 && loop.cfa_off < FRAME_MAX));
