@@ -4,6 +4,7 @@
 #define FUZZ_FAKE_PROC_H
 
 #include <fcntl.h>
+#include <stdbool.h>
 #include <sys/stat.h>
 
 #include "fuzz.h"
@@ -43,14 +44,21 @@ static inline void fake_remove(void)
 	}
 }
 
-static inline void fake_make(void)
+/* Once. True: just now. */
+static inline bool fake_make(void)
 {
+	static bool is_made;
 	static const char *const dirs[] = { "1", "1/root", "1/root/tmp" };
 	static const char stat[] = "1 (x) S 0 1 1 0 -1 4194560 1 1 0 0 0 0 0 0 20 0 1 0 5 1 1 1\n";
 	char path[128], status[128];
 
-	if (!mkdtemp(fake_proc))
+	if (is_made)
+		return false;
+	is_made = true;
+	if (!mkdtemp(fake_proc)) {
+		perror(fake_proc);
 		exit(1);
+	}
 	atexit(fake_remove);
 	for (size_t i = 0; i < sizeof(dirs) / sizeof(dirs[0]); i++) {
 		snprintf(path, sizeof(path), "%s/%s", fake_proc, dirs[i]);
@@ -61,6 +69,7 @@ static inline void fake_make(void)
 	fake_file("1/status", status, strlen(status));
 	fake_file("1/stat", stat, strlen(stat));
 	fake_file("1/comm", "x\n", 2);
+	return true;
 }
 
 #endif

@@ -10,10 +10,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct sym_frame frame;
 	struct sym_user *u;
 
-	if (fake_proc[sizeof(fake_proc) - 2] == 'X') {
-		fake_make();
+	if (fake_make())
 		fake_file("1/maps", maps, strlen(maps));
-	}
 	fake_file("1/root/tmp/perf-1.map", data, size);
 	if (sym_user_open(&u, fake_proc))
 		return 0;
