@@ -50,16 +50,17 @@ site_5 8000 11800000"
 
 # What a process has goes with it: two that follow each other have no more than one.
 name='peak of one after the other'
-mem --peak --no-mmap -- sh -c "$work/mem_peak 20000 keep; $work/mem_peak 20000 keep"
+mem --peak --no-mmap --call-graph fp -- sh -c "$work/mem_peak 20000 keep; $work/mem_peak 20000 keep"
 peak=$(sed -n 's/^peak //p' "$out" | head -n 1)
 holds "$name: one of them" "$(sites main | awk '{ print $5 }') >= $peak && $(sites main | awk '{ print $5 }') < $peak + 100000"
-# The first calls behind an exec may come before the tables of the new program: their stacks are another site's.
+# By frame pointers: the first calls behind an exec may come before the tables of the new program, and their stacks are
+# others then than those of the same calls later.
 read -r objects bytes < <(sites site_2 | awk '{ print $2, $5 }')
 read -r one one_bytes < <(awk '$1 == "site_2" { print $2, $5; exit }' "$out")
 holds "$name: the other one has none" "$objects <= $one && $objects >= 0.99 * $one"
 holds "$name: nor any bytes" "$bytes <= $one_bytes && $bytes >= 0.99 * $one_bytes"
 name='peak of two programs of a process'
-mem --peak --no-mmap -- sh -c "exec env -i $work/mem_peak 20000"
+mem --peak --no-mmap --call-graph fp -- sh -c "exec env -i $work/mem_peak 20000"
 # Nor is all there here.
 is "$name: none of the programs before, and one in a hundred at most is elsewhere" "$(paste -d ' ' <(sites site_) <(grep ^site_ "$out") |
 	awk '{ for (i = 2; i < 6; i++) if ($i > $(i + 5) || $i < 0.99 * $(i + 5)) print }')" ''
