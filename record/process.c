@@ -274,12 +274,22 @@ static void had_no_rule(struct recording *rec, const struct stack_record *record
 			rec->tables, (uint32_t)(record->pid_tgid >> 32), user[frame]);
 }
 
+/* Most of these were in code that is not known any better afterwards. */
+#define MAX_ASTRAY 8
+
 static void went_astray(struct recording *rec, const struct stack_record *r)
 {
-	if (rec->tables && rec->rereads < MAX_REREADS)
-		rec->rereads +=
+	if (rec->tables && rec->astray < MAX_ASTRAY)
+		rec->astray +=
 			record_tables_astray(rec->tables, (uint32_t)(r->pid_tgid >> 32),
 					     r->frames + r->kernel_bytes / 8, r->user_bytes / 8);
+}
+
+/* A frame pointer that was none may have led it there. */
+static bool is_astray(uint32_t end)
+{
+	return end == UNWIND_FP_BAD || end == UNWIND_NOT_UP || end == UNWIND_NO_MAPPING ||
+	       end == UNWIND_READ;
 }
 
 void record_saw_stack(struct recording *rec, const struct stack_record *r)
@@ -304,8 +314,7 @@ void record_saw_stack(struct recording *rec, const struct stack_record *r)
 		had_no_rule(rec, r, frames - 1);
 	else if (r->user_end == UNWIND_READ || r->user_end == UNWIND_RA_ZERO)
 		had_no_rule(rec, r, 0);
-	if (r->user_end != UNWIND_COMPLETE && r->user_end != STACK_NO_TABLE &&
-	    r->user_end < UNWIND_STOPS)
+	if (is_astray(r->user_end))
 		went_astray(rec, r);
 }
 

@@ -223,7 +223,8 @@ struct recording {
 	size_t used;		 /* stacks that the symbolizer knows to keep what names them */
 	uint64_t lost;		 /* records of processes, so far; */
 	bool missed;		 /*   and since the last tick */
-	unsigned int rereads;	 /* of mappings since the last tick: a walk had no tables */
+	unsigned int rereads;	 /* of mappings since the last tick: a walk had no tables, */
+	unsigned int astray;	 /*   or led nowhere */
 	bool no_tables;		 /* records of such walks have come since the last drain */
 
 	/* time (run.c) */

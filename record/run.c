@@ -207,7 +207,7 @@ int record_tick(struct recording *rec)
 	int err = 0;
 
 	show_progress(rec, false);
-	rec->rereads = 0;
+	rec->rereads = rec->astray = 0;
 	rec->wall_offset = rp_wall_offset_ns();
 	if (rec->side)
 		rp_sideband_hotplug(rec->side);
