@@ -180,15 +180,20 @@ bool record_generated_is_known(void)
  */
 static size_t with_return_address(const uint8_t *code, size_t n, size_t *at)
 {
-	*at = 0;
-	if (n >= 3 && !memcmp(code, "\x8f\x04\x24", 3))
-		return 3;
-	if (n >= 4 && !memcmp(code, "\x8f\x44\x24", 3))
-		return 4;
-	if (n >= 7 && !memcmp(code, "\x8f\x84\x24", 3))
-		return 7;
-	*at = 1;
-	return n >= 2 && !memcmp(code, "\x50\xc3", 2) ? 1 : 0;
+	size_t bytes = 0;
+
+	*at = n >= 2 && code[0] == 0x50 && code[1] == 0xc3;
+	if (*at)
+		return 1;
+	if (n < 3 || code[0] != 0x8f || code[2] != 0x24)
+		return 0;
+	if (code[1] == 0x04)
+		bytes = 3;
+	else if (code[1] == 0x44)
+		bytes = 4;
+	else if (code[1] == 0x84)
+		bytes = 7;
+	return bytes <= n ? bytes : 0;
 }
 
 struct rows {

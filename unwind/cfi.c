@@ -335,12 +335,19 @@ int unwind_cfi_run(const struct unwind_frames *f, const struct machine *m,
 	r.depth = 0;
 	r.addr = fde->start;
 	do {
+		const struct unwind_state *s = &r.state;
+		struct unwind_state from_sp;
 		struct unwind_rule rule;
 
 		more = run_until_advance(&r, &delta);
-		rule = more < 0 ? unsup : unwind_rule_of(m, cie, &r.state);
+		if (s->sp.kind == VALUE_REG && !cie->is_signal) {
+			from_sp = r.state;
+			unwind_count_from_sp(&from_sp);
+			s = &from_sp;
+		}
+		rule = more < 0 ? unsup : unwind_rule_of(m, cie, s);
 		if (f->follows_rbx)
-			unwind_rule_rbx(&r.state, &rule);
+			unwind_rule_rbx(s, &rule);
 		err = row(ctx, r.addr, &rule);
 		if (err)
 			return err;

@@ -88,6 +88,11 @@ int unwind_cfi_run(const struct unwind_frames *f, const struct machine *m,
 
 /* What it says of the caller's rbx, if @rule has room for it. */
 void unwind_rule_rbx(const struct unwind_state *s, struct unwind_rule *rule);
+/*
+ * A CFA is the caller's stack pointer, and walkers count on that. Where the two are told apart, @s
+ * is made to say the same with the stack pointer as its CFA, if both are of one register.
+ */
+void unwind_count_from_sp(struct unwind_state *s);
 /* What a walker does in state @s. */
 struct unwind_rule unwind_rule_of(const struct machine *m, const struct unwind_cie *cie,
 				  const struct unwind_state *s);

@@ -110,40 +110,28 @@ static void move(struct unwind_saved *saved, int64_t by)
 		saved->where = SAVED_ODD;
 }
 
-/*
- * A CFA is the caller's stack pointer, and walkers count on that. If the two are told apart: the
- * same, with what is counted from the CFA counted from the stack pointer.
- */
-static struct unwind_state with_sp_as_cfa(const struct unwind_state *from)
+void unwind_count_from_sp(struct unwind_state *s)
 {
-	struct unwind_state s = *from;
-	const struct unwind_value cfa = cfa_of(from);
+	const struct unwind_value cfa = cfa_of(s);
 	int64_t by;
 
-	if (cfa.kind != VALUE_REG || cfa.reg != s.sp.reg ||
-	    __builtin_sub_overflow(s.sp.off, cfa.off, &by))
-		return s;
-	s.cfa_is = CFA_PLAIN;
-	s.cfa_reg = s.sp.reg;
-	s.cfa_off = s.sp.off;
-	move(&s.ra, by);
-	move(&s.fp, by);
-	move(&s.rbx, by);
-	return s;
+	if (cfa.kind != VALUE_REG || cfa.reg != s->sp.reg ||
+	    __builtin_sub_overflow(s->sp.off, cfa.off, &by))
+		return;
+	s->cfa_is = CFA_PLAIN;
+	s->cfa_reg = s->sp.reg;
+	s->cfa_off = s->sp.off;
+	move(&s->ra, by);
+	move(&s->fp, by);
+	move(&s->rbx, by);
 }
 
 struct unwind_rule unwind_rule_of(const struct machine *m, const struct unwind_cie *cie,
 				  const struct unwind_state *s)
 {
 	struct unwind_value cfa = cfa_of(s);
-	struct unwind_state moved;
 	struct unwind_rule r = { 0 };
 
-	if (s->sp.kind == VALUE_REG && !cie->is_signal) {
-		moved = with_sp_as_cfa(s);
-		s = &moved;
-		cfa = cfa_of(s);
-	}
 	if (s->ra.where == SAVED_NEVER)
 		return (struct unwind_rule){ .kind = UNWIND_STOP };
 	if (cie->is_signal && set_signal(m, &cfa, s, &r))
