@@ -44,8 +44,8 @@ folded -F 499 --call-graph eh -- "$work/leaf" 1
 holds 'unwind tables: who called a leaf' "$(share "$out" ';main;calls_leaf;leaf ') > 80"
 lacks 'unwind tables: none is cut off' "$out" '^leaf;leaf '
 
-# Functions in assembly, of which no .eh_frame tells: rules are computed from their code.
-folded -F 499 --call-graph eh -- "$work/byhand" 1.5
+# Functions in assembly, of which no .eh_frame tells: rules are computed from their code, for a second on an emulated CPU.
+folded -F 499 --call-graph eh -- "$work/byhand" 4
 for stack in calls_bare\;bare calls_framed\;framed\;spins calls_keeping\;keeping\;spins; do
 	by_hand=$(sed 's/;$//' <<<"$stack")
 	grep -E "(^|;)(calls_)?${by_hand%%;*}" "$out" >"$tmp/of" || true
