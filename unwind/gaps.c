@@ -31,7 +31,7 @@ static const struct unwind_rule nothing = { .kind = UNWIND_NO_ROW };
 /* Nor is there anything to compute. */
 static const struct unwind_rule jumped_to = { .kind = UNWIND_NO_ROW, .flags = UNWIND_COMPUTED };
 
-static int put_rule(struct filling *f, uint64_t addr, uint32_t len, const struct unwind_rule *rule)
+static int put_rule(struct filling *f, uint64_t addr, uint64_t len, const struct unwind_rule *rule)
 {
 	int err = 0;
 
@@ -208,14 +208,6 @@ static bool are_computed(const struct unwind_gaps *g, const struct unwind_source
 	return unwind_gaps_are_filled(s) && !g->is_jumped_to;
 }
 
-static int fill_jumped_to(uint64_t start, uint64_t end, struct filling *f)
-{
-	int err = start > f->next ? f->row(f->ctx, f->next, &nothing) : 0;
-
-	f->next = end;
-	return err ? err : f->row(f->ctx, start, &jumped_to);
-}
-
 int unwind_gaps_list(struct unwind_gaps *g, const struct unwind_source *s, uint64_t start,
 		     uint64_t end)
 {
@@ -240,7 +232,7 @@ int unwind_gaps_fill(struct unwind_gaps *g, const struct unwind_source *s, uint6
 		uint64_t from = start, to = end;
 
 		if (cut(s, i, &from, &to))
-			err = g->is_jumped_to ? fill_jumped_to(from, to, &f)
+			err = g->is_jumped_to ? put_rule(&f, from, to - from, &jumped_to)
 					      : fill_range(g, s, from, to, &f);
 	}
 	return err || f.next >= end ? err : row(ctx, f.next, &nothing);

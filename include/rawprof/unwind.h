@@ -64,7 +64,11 @@ struct unwind_row {
  * pointer; "sp", "fp" and "reg" are registers of the frame at hand. FP is rbp, x29 or s0.
  */
 enum unwind_kind {
-	UNWIND_NO_ROW,	 /* nothing is known of this address: go on by the frame pointer */
+	/*
+	 * Nothing is known of this address: go on by the frame pointer. With UNWIND_COMPUTED
+	 * nothing is to be computed either: such code has no rules, but may have one of its own.
+	 */
+	UNWIND_NO_ROW,
 	UNWIND_SP,	 /* CFA = sp + cfa_off */
 	UNWIND_FP,	 /* CFA = fp + cfa_off */
 	UNWIND_PLT,	 /* CFA = sp + cfa_off + ((address & 15) >= arg ? 8 : 0) */
