@@ -152,7 +152,7 @@ $(BUILD)/%.o: %.c $(BUILD)/flags
 		$(if $(filter $(PARSES_NOTHING),$*),-fstack-protector) -c -o $@ $<
 
 # Other flags, another build: this file changes when they do.
-FLAGS := $(CC) $(ALL_CFLAGS) $(HARDEN) $(HARDEN_LD) $(LEAN) $(COLD) $(LDFLAGS) $(FUZZER)
+FLAGS := $(CC) $(ALL_CFLAGS) $(HARDEN) $(HARDEN_LD) $(LEAN) $(COLD) $(FAST) $(LDFLAGS) $(FUZZER)
 $(BUILD)/flags: WORDS = $(FLAGS)
 $(BUILD)/static/flags: WORDS = LIBDW=$(LIBDW)
 $(BUILD)/flags $(BUILD)/static/flags: FORCE | $(SYSROOT_READY)
