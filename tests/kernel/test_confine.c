@@ -297,6 +297,7 @@ START_TEST(a_sender_has_sockets_and_nothing_else)
 	ck_assert_msg(WIFEXITED(status) && !WEXITSTATUS(status),
 		      "status %x: the expectation of line %d, modulo 255", status,
 		      WEXITSTATUS(status));
+	ck_assert_int_eq(unlink(existing), 0);
 }
 END_TEST
 
