@@ -238,11 +238,8 @@ static uint64_t within(uint64_t at, uint64_t start, uint64_t end)
 	return at < start ? start : at > end ? end : at;
 }
 
-/*
- * No FDE says anything of what is from @start to @end. Go's table tells of Go's functions, which
- * lie together; C that is linked to them without tables lies around them.
- */
-static int fill(struct build *b, uint64_t start, uint64_t end)
+/* Go's table tells of Go's functions, which lie together; C without tables lies around them. */
+static int fill_by_functions(struct build *b, uint64_t start, uint64_t end)
 {
 	uint64_t go_start = end, go_end = end;
 	int err;
@@ -255,6 +252,36 @@ static int fill(struct build *b, uint64_t start, uint64_t end)
 	if (!err && go_start < go_end && !b->is_listing)
 		err = unwind_go_fill(&b->source->go, go_start, go_end, add_row, b);
 	return err ? err : fill_by_code(b, go_end, end);
+}
+
+/* The first PLT that lies from @start to @end, all of it code; NULL: there is none. */
+static const struct unwind_plt *next_plt(const struct build *b, uint64_t start, uint64_t end)
+{
+	const struct unwind_source *s = b->source;
+
+	for (size_t i = 0; i < s->nplts; i++) {
+		const struct unwind_plt *plt = &s->plts[i];
+		const struct unwind_code *code = unwind_source_code(s, plt->start);
+
+		if (plt->start >= start && plt->end <= end && code && plt->end <= code->end)
+			return plt;
+	}
+	return NULL;
+}
+
+/* No FDE says anything of what is from @start to @end. */
+static int fill(struct build *b, uint64_t start, uint64_t end)
+{
+	const struct unwind_plt *plt;
+	int err = 0;
+
+	while (!err && (plt = next_plt(b, start, end))) {
+		err = fill_by_functions(b, start, plt->start);
+		if (!err && !b->is_listing)
+			err = unwind_rows_add(&b->rows, plt->start, &plt->rule);
+		start = plt->end;
+	}
+	return err ? err : fill_by_functions(b, start, end);
 }
 
 /*

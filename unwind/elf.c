@@ -322,6 +322,8 @@ int unwind_source_read(struct unwind_source *out, int fd, const void *image, siz
 	if (err)
 		return err;
 	err = read_source(&s, &s.image);
+	if (!err)
+		s.nplts = unwind_plts_find(s.plts, &s.image);
 	if (!err && s.machine == EM_X86_64) {
 		find_hooks(&s);
 		s.entry_size =

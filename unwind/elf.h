@@ -10,6 +10,7 @@
 #include "go.h"
 #include "image.h"
 #include "keyed.h"
+#include "plt.h"
 
 /* The largest .eh_frame of real files is some 20 MB. */
 #define UNWIND_FRAMES_MAX (64ULL << 20)
@@ -59,6 +60,8 @@ struct unwind_source {
 	size_t ntrampolines;
 	struct unwind_hook hooks[UNWIND_HOOKS]; /* ascending; x86-64 only */
 	size_t nhooks;
+	struct unwind_plt plts[UNWIND_PLTS]; /* for stubs that no FDE describes */
+	size_t nplts;
 	uint8_t entry[UNWIND_ENTRY_SIZE]; /* the code at image.entry; x86-64 only */
 	uint32_t entry_size;
 	bool is_computed;	   /* what no FDE describes gets rules by its instructions */

@@ -12,7 +12,7 @@
 #include "table.h"
 
 /* Another format, or another way to make tables of the same .eh_frame, is another version. */
-enum { FORMAT_VERSION = 22 };
+enum { FORMAT_VERSION = 23 };
 
 struct file_part {
 	uint64_t start;
@@ -48,6 +48,11 @@ struct unwind_key unwind_source_key(const struct unwind_source *s,
 	for (size_t i = 0; i < s->nhooks && !s->is_computed; i++) {
 		unwind_sip_word(&sip, s->hooks[i].addr);
 		unwind_sip_data(&sip, secret, s->hooks[i].code, s->hooks[i].size);
+	}
+	for (size_t i = 0; i < s->nplts; i++) {
+		unwind_sip_word(&sip, s->plts[i].start);
+		unwind_sip_word(&sip, s->plts[i].end);
+		unwind_sip_data(&sip, secret, &s->plts[i].rule, sizeof(s->plts[i].rule));
 	}
 	unwind_sip_data(&sip, secret, s->entry, s->entry_size);
 	unwind_sip_data(&sip, secret, s->data, s->size);
