@@ -142,7 +142,7 @@ $(BUILD)/packed/%.o: $(BUILD)/packed/%.c
 # `make static` is to stay below 3.5 MB: what runs once in a while is small rather than fast, and nothing has tables to
 # be unwound by, which only debuggers would read, and they have those of -g.
 ifeq ($(origin CFLAGS),file)
-  FAST := bench/% base/hash base/grow $(addprefix unwind/,cfi expr table code_follow code_step) base/x86 $(addprefix symbolize/,functions kallsyms radix user)
+  FAST := bench/% base/hash base/grow $(addprefix unwind/,cfi expr table code_follow) base/x86 $(addprefix symbolize/,functions kallsyms radix user)
   COLD := -Os
   LEAN := -fno-asynchronous-unwind-tables
 endif
@@ -248,6 +248,7 @@ WORK_CFLAGS = -std=gnu11 -O1 -g $(WARN) -D_GNU_SOURCE -pthread \
 WORK_FLAGS_leaf = -fomit-frame-pointer
 WORK_FLAGS_byhand = -fomit-frame-pointer
 WORK_FLAGS_jumped = -fomit-frame-pointer
+WORK_FLAGS_compiled = -fomit-frame-pointer
 WORK_FLAGS_fakejvm = -rdynamic
 # A library for LD_PRELOAD: of a program, thread-locals are found in another way.
 WORK_FLAGS_fakeruby = -shared -fPIC

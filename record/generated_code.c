@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/clock.h"
 #include "base/hash.h"
 #include "symbolize/proc.h"
 #include "unwind/rows.h"
@@ -15,9 +16,19 @@
 #include "remote.h"
 #include "table_store.h"
 
+#if defined(__x86_64__)
+#define MACHINE EM_X86_64
+#elif defined(__aarch64__)
+#define MACHINE EM_AARCH64
+#else
+#define MACHINE EM_NONE
+#endif
+
 enum {
 	ROWS = 1024, /* that are looked for in a mapping */
 	PAGE = 4096,
+	FREE_NS = 50 * 1000 * 1000, /* of the time for computing; see struct generated_time */
+	PERCENT = 3,
 };
 
 /* Pages that were never written to are left zero. False: none is to be had. */
@@ -32,25 +43,43 @@ static bool read_code(uint32_t pid, uint64_t start, uint8_t *code, size_t n)
 	return any;
 }
 
-/* Nothing is known of what lies before the first, nor is anything to be computed of it. */
-static int add_rows(struct unwind_rows *rows, const struct generated_row *f, size_t n, size_t bytes)
+/* What is known of the code of a mapping; what was computed, unless that is NULL, comes first. */
+struct found {
+	const struct generated_row *row;
+	size_t n;
+	struct unwind_table *computed;
+};
+
+/* Of row number @i; of what lies before the first nothing is known, nor is it to be computed. */
+static struct unwind_rule rule_of_row(const struct found *f, size_t i)
 {
-	const struct unwind_rule none = { .kind = UNWIND_NO_ROW },
-				 bare = { .kind = UNWIND_NO_ROW, .flags = UNWIND_COMPUTED };
-	int err = f[0].at ? unwind_rows_add(rows, 0, &bare) : 0;
+	struct unwind_rule rule = { .kind = UNWIND_NO_ROW };
 
-	for (size_t i = 0; i < n && !err; i++) {
-		struct unwind_rule rule = f[i].rule;
+	if (i < f->n)
+		rule = f->row[i].rule;
+	if (rule.kind == UNWIND_SP)
+		rule.ra_off = -8;
+	rule.flags |= UNWIND_COMPUTED; /* the return address is seen to follow a call */
+	return rule;
+}
 
-		if (rule.kind == UNWIND_SP)
-			rule.ra_off = -8;
-		rule.flags |= UNWIND_COMPUTED; /* the return address is seen to follow a call */
-		err = unwind_rows_add(rows, f[i].at, &rule);
+static int add_rows(struct unwind_rows *rows, const struct found *f, size_t bytes)
+{
+	const struct unwind_rule none = { .kind = UNWIND_NO_ROW };
+	struct unwind_rule rule, of_row = rule_of_row(f, SIZE_MAX);
+	size_t next = 0;
+	int err = 0;
+
+	for (size_t at = 0; at < bytes && !err; at++) {
+		if (next < f->n && f->row[next].at == at)
+			of_row = rule_of_row(f, next++);
+		rule = f->computed ? *unwind_table_rule(f->computed, at) : none;
+		err = unwind_rows_add(rows, at, rule.kind == UNWIND_NO_ROW ? &of_row : &rule);
 	}
 	return err ? err : unwind_rows_add(rows, bytes, &none);
 }
 
-static struct unwind_table *make_table(const struct generated_row *f, size_t n, size_t bytes)
+static struct unwind_table *make_table(const struct found *f, size_t bytes)
 {
 	struct unwind_table *t = NULL;
 	struct unwind_rows rows;
@@ -58,64 +87,119 @@ static struct unwind_table *make_table(const struct generated_row *f, size_t n, 
 	if (unwind_rows_init(&rows))
 		return NULL;
 	rows.part_rows = UNWIND_PART_ROWS;
-	if (add_rows(&rows, f, n, bytes) || unwind_rows_finish(&rows, EM_X86_64, &t))
+	if (add_rows(&rows, f, bytes) || unwind_rows_finish(&rows, MACHINE, &t))
 		t = NULL;
 	unwind_rows_free(&rows);
 	return t;
 }
 
-static bool any_has_rule(const struct generated_row *f, size_t n)
+static bool any_has_rule(const struct found *f)
 {
-	for (size_t i = 0; i < n; i++)
-		if (f[i].rule.kind != UNWIND_NO_ROW)
+	for (size_t i = 0; i < f->n; i++)
+		if (f->row[i].rule.kind != UNWIND_NO_ROW)
 			return true;
-	return false;
+	return f->computed;
 }
 
-/* What there is of it, in whatever process: as processes of PHP, which have forked, all have. */
-static const struct stored_file *stored(struct record_table_store *s, uint32_t pid,
-					const struct generated_row *f, size_t n, size_t bytes)
+/*
+ * The same code has the same table, in whatever process of a user: as processes of PHP, which have
+ * forked, all have. What another user has made to look like it is not found.
+ */
+static struct stat key_of(uint32_t pid, const void *data, size_t size, size_t bytes)
 {
-	const size_t half = n / 2 * sizeof(*f);
-	struct stat key = { .st_ino = (uint64_t)rp_hash_bytes(f, half) << 32 |
-				      rp_hash_bytes((const char *)f + half, n * sizeof(*f) - half),
-			    .st_size = (off_t)bytes },
-		    process;
-	const struct stored_file *known = record_table_store_known(s, &key);
-	struct unwind_table *t;
+	const size_t half = size / 2;
+	struct stat process = { 0 };
 	char path[32];
 
-	if (known && !record_table_store_try_again(known))
-		return known;
 	snprintf(path, sizeof(path), "/proc/%u", pid);
-	t = stat(path, &process) ? NULL : make_table(f, n, bytes);
-	if (!t)
-		return NULL;
-	key.st_uid = process.st_uid;
-	known = record_table_store_made(s, &key, t);
+	if (stat(path, &process))
+		process.st_uid = (uid_t)-1;
+	return (struct stat){ .st_ino = (uint64_t)rp_hash_bytes(data, half) << 32 |
+					rp_hash_bytes((const char *)data + half, size - half),
+			      .st_size = (off_t)bytes,
+			      .st_mtim.tv_sec = process.st_uid,
+			      .st_uid = process.st_uid };
+}
+
+/* There is one already, or one for as good as none. */
+static const struct stored_file *find(struct record_table_store *s, const struct stat *key)
+{
+	const struct stored_file *known = record_table_store_known(s, key);
+
+	return known && !record_table_store_try_again(known) ? known : NULL;
+}
+
+static const struct stored_file *store(struct record_table_store *s, const struct stat *key,
+				       const struct found *f, size_t bytes)
+{
+	struct unwind_table *t = any_has_rule(f) ? make_table(f, bytes) : NULL;
+	const struct stored_file *file = t ? record_table_store_made(s, key, t) : NULL;
+
 	unwind_table_free(t);
-	return known;
+	return file;
+}
+
+/* By how functions begin alone, which is quick. */
+static const struct stored_file *by_beginnings(struct record_table_store *s, uint32_t pid,
+					       const struct found *f, size_t bytes)
+{
+	const struct stat key = key_of(pid, f->row, f->n * sizeof(*f->row), bytes);
+	const struct stored_file *known = any_has_rule(f) ? find(s, &key) : NULL;
+
+	return known ? known : store(s, &key, f, bytes);
+}
+
+static bool has_time(struct generated_time *t, uint64_t now)
+{
+	t->since_ns = t->since_ns ? t->since_ns : now;
+	return t->spent_ns < FREE_NS + (now - t->since_ns) * PERCENT / 100;
+}
+
+static void compute(struct found *f, const uint8_t *code, size_t bytes, struct generated_time *t)
+{
+	const uint64_t now = rp_monotonic_ns();
+
+	if (!has_time(t, now) || unwind_table_build_code(&f->computed, MACHINE, code, bytes))
+		f->computed = NULL;
+	t->spent_ns += rp_monotonic_ns() - now;
+}
+
+/* By all of their instructions, and where these say nothing by how they begin. */
+static const struct stored_file *by_instructions(struct record_table_store *s, uint32_t pid,
+						 struct found *f, const uint8_t *code, size_t bytes,
+						 struct generated_time *t)
+{
+	const struct stat key = key_of(pid, code, bytes, bytes);
+	const struct stored_file *file = find(s, &key);
+
+	if (file)
+		return file;
+	compute(f, code, bytes, t);
+	file = f->computed ? store(s, &key, f, bytes) : by_beginnings(s, pid, f, bytes);
+	unwind_table_free(f->computed);
+	return file;
 }
 
 const struct stored_file *record_generated_code(struct record_table_store *s, uint32_t pid,
-						const struct sym_proc_map *m)
+						const struct sym_proc_map *m,
+						struct generated_time *computing)
 {
 	const size_t bytes = m->end - m->start;
 	const struct stored_file *file = NULL;
-	struct generated_row *f;
+	struct generated_row *row;
 	uint8_t *code;
-	size_t n;
 
-	if (bytes > GENERATED_CODE_MAX || bytes % PAGE || !record_generated_is_known())
+	if (bytes > GENERATED_CODE_MAX || bytes % PAGE)
 		return NULL;
 	code = calloc(1, bytes);
-	f = calloc(ROWS, sizeof(*f));
-	if (code && f && read_code(pid, m->start, code, bytes)) {
-		n = record_generated_rows(code, bytes, f, ROWS);
-		if (any_has_rule(f, n))
-			file = stored(s, pid, f, n, bytes);
+	row = calloc(ROWS, sizeof(*row));
+	if (code && row && read_code(pid, m->start, code, bytes)) {
+		struct found f = { .row = row, .n = record_generated_rows(code, bytes, row, ROWS) };
+
+		file = computing ? by_instructions(s, pid, &f, code, bytes, computing)
+				 : by_beginnings(s, pid, &f, bytes);
 	}
 	free(code);
-	free(f);
+	free(row);
 	return file;
 }

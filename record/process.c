@@ -288,8 +288,8 @@ static void went_astray(struct recording *rec, const struct stack_record *r)
 /* A frame pointer that was none may have led it there. */
 static bool is_astray(uint32_t end)
 {
-	return end == UNWIND_FP_BAD || end == UNWIND_NOT_UP || end == UNWIND_NO_MAPPING ||
-	       end == UNWIND_READ;
+	return end == UNWIND_FP_BAD || end == UNWIND_FP_ZERO || end == UNWIND_NOT_UP ||
+	       end == UNWIND_NO_MAPPING || end == UNWIND_READ;
 }
 
 void record_saw_stack(struct recording *rec, const struct stack_record *r)

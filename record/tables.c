@@ -68,7 +68,7 @@ struct record_tables {
 	struct id_set waiting;	   /* that were read before all of their tables were made */
 	struct id_set paths;	   /* hashes of names of files that were looked at by name */
 	struct id_set missed;	   /* PLACE_OF() where a walk ended for want of a rule, */
-	struct id_set astray;	   /*   or went astray; */
+	struct id_set astray;	   /*   FUNCTION_OF() where one went astray; */
 	uint64_t forgotten_ns;	   /* when the maps were emptied last, */
 	uint64_t missed_ns;	   /*   and the set of these places */
 	bool is_full, full_said;
@@ -332,7 +332,7 @@ void record_tables_begin(struct record_tables *f, uint32_t pid)
 	f->reading->context_at = 0;
 	f->reading->generated = f->reading->in_loop = (struct unwind_rule){ 0 };
 	f->reading->has_shared_code = false;
-	f->reading->ncode = 0;
+	f->reading->ncode = f->reading->code_bytes = 0;
 	f->reading->jvm = f->reading->jvm_early = f->reading->waits = 0;
 	f->reading->has_language = false;
 }
@@ -471,7 +471,7 @@ bool record_tables_astray(struct record_tables *f, uint32_t pid, const uint64_t 
 
 	for (uint32_t i = n > 2 ? n - 2 : 0; i < n; i++)
 		any |= rp_id_set_count(&f->astray) < MAX_MISSED &&
-		       rp_id_set_add(&f->astray, PLACE_OF(pid, pcs[i] & ~UNWIND_PC_EXACT));
+		       rp_id_set_add(&f->astray, FUNCTION_OF(pid, pcs[i] & ~UNWIND_PC_EXACT));
 	if (any)
 		read_again(f, pid);
 	return any;

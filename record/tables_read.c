@@ -20,7 +20,6 @@
 
 #include "context.h"
 #include "generated.h"
-#include "generated_code.h"
 #include "jvm.h"
 #include "languages.h"
 #include "python.h"
@@ -275,29 +274,36 @@ static void add_vdso(struct reading *r, const struct sym_proc_map *m)
 
 static bool went_astray(const struct reading *r, const struct sym_proc_map *m)
 {
-	for (uint64_t at = m->start; at < m->end; at += 1 << 12)
-		if (rp_id_set_has(r->from->astray, PLACE_OF(r->pid, at)))
+	for (uint64_t at = m->start; at < m->end; at += READING_FUNCTION)
+		if (rp_id_set_has(r->from->astray, FUNCTION_OF(r->pid, at)))
 			return true;
 	return false;
 }
 
-static bool is_worth_a_look(const struct reading *r, const struct sym_proc_map *m)
+/* By how functions begin; where a walk went astray, by all that their instructions do. */
+static const struct stored_file *look_at_code(struct reading *r, const struct sym_proc_map *m)
 {
 	const uint64_t bytes = m->end - m->start;
+	struct generated_time *computing = NULL;
 
-	return r->ncode < READING_CODE &&
-	       (bytes <= GENERATED_CODE_FEW || (bytes <= GENERATED_CODE_MAX && went_astray(r, m)));
+	if (bytes <= READING_CODE_BYTES - r->code_bytes && bytes <= GENERATED_CODE_MAX &&
+	    went_astray(r, m)) {
+		computing = &r->computing;
+		r->code_bytes += bytes;
+	} else if (bytes <= GENERATED_CODE_FEW && r->ncode < READING_CODE &&
+		   record_generated_is_known()) {
+		r->ncode++;
+	} else {
+		return NULL;
+	}
+	return record_generated_code(r->from->store, r->pid, m, computing);
 }
 
 /* What a JIT has made, mostly. It is known by its functions, or left by the frame pointer. */
 static void add_code(struct reading *r, const struct sym_proc_map *m)
 {
-	const struct stored_file *file = NULL;
+	const struct stored_file *file = m->path[0] ? NULL : look_at_code(r, m);
 
-	if (!m->path[0] && is_worth_a_look(r, m)) {
-		r->ncode++;
-		file = record_generated_code(r->from->store, r->pid, m);
-	}
 	if (file)
 		add_parts(r, file, m->start, m->end, m->start);
 	else

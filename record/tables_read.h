@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "programs/shared/unwind.h"
+#include "generated_code.h"
 #include "table_store.h"
 
 struct id_set;
@@ -20,7 +21,8 @@ struct record_script;
 struct record_published;
 struct sym_proc_map;
 
-#define READING_CODE 8 /* mappings without a file that are looked at */
+#define READING_CODE 8		      /* mappings without a file that are looked at, */
+#define READING_CODE_BYTES (1U << 20) /*   and so much of those that walks went astray from */
 #define READING_RANGES ((1u << UNWIND_MAPPING_STEPS) - 1)
 
 /* An address of a process that a sample had, without a table for it. */
@@ -30,8 +32,10 @@ struct table_hit {
 	bool is_missed; /* see record_tables_missed() */
 };
 
-/* A process and a page of it. */
+/* A process and a page of it; and about a function of it, as code on the same page comes later. */
 #define PLACE_OF(pid, addr) ((uint64_t)(pid) << 32 | (uint32_t)((addr) >> 12))
+#define FUNCTION_OF(pid, addr) ((uint64_t)(pid) << 32 | (uint32_t)((addr) / READING_FUNCTION))
+#define READING_FUNCTION 256
 
 /* Where the tables of all processes come from, and which of them samples ask for. */
 struct table_sources {
@@ -41,7 +45,7 @@ struct table_sources {
 	struct record_jvm *jvm;
 	struct record_script *script;
 	struct record_published *published;
-	const struct id_set *astray; /* PLACE_OF() each page: see record_tables_astray() */
+	const struct id_set *astray; /* FUNCTION_OF() each: see record_tables_astray() */
 	bool only_hit;		     /* a file without a hit can wait */
 	struct table_hit *hits;	     /* since the last refresh */
 	size_t nhits, hits_capacity;
@@ -68,7 +72,8 @@ struct reading {
 	struct unwind_rule generated;	    /* of code that it generates; */
 	struct unwind_rule in_loop;	    /*   of PHP's JIT, in the frame of the loop, */
 	bool has_shared_code;		    /*   which is in memory that processes share */
-	uint32_t ncode;			    /* mappings whose code was looked at */
+	struct generated_time computing;    /* of all processes */
+	uint32_t ncode, code_bytes;	    /* mappings whose code was looked at; of all of it */
 	bool has_language;		    /* by the name of a file */
 	bool jvm_early;			    /* it has one that has not begun yet */
 	bool waits;			    /* for tables, which are being made */

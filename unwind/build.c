@@ -461,6 +461,27 @@ int unwind_table_build(struct unwind_table **out, int fd)
 	return fd < 0 ? -EBADF : build(out, fd, NULL, 0);
 }
 
+int unwind_table_build_code(struct unwind_table **out, uint16_t machine, const void *code,
+			    size_t size)
+{
+	struct unwind_code all = { 0, size };
+	Elf64_Phdr segment = { .p_type = PT_LOAD, .p_flags = PF_X, .p_filesz = size };
+	const struct unwind_source s = { .machine = machine,
+					 .code = &all,
+					 .ncode = 1,
+					 .is_computed = true,
+					 .is_memory = true,
+					 .image = { .fd = -1,
+						    .bytes = code,
+						    .size = size,
+						    .machine = machine,
+						    .entry = UINT64_MAX, /* it is no program */
+						    .segments = &segment,
+						    .nsegments = 1 } };
+
+	return unwind_gaps_are_filled(&s) ? unwind_table_make(&s, UNWIND_PART_ROWS, out) : -ENODATA;
+}
+
 int unwind_table_build_image(struct unwind_table **out, const void *image, size_t size)
 {
 	return build(out, -1, image, size);

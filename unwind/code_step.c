@@ -79,16 +79,22 @@ static void add_copy(struct unwind_code_state *s, unsigned int reg, struct unwin
 	s->copy_reg[0] = (int8_t)reg;
 }
 
+/* Where the caller's rbp was stored is not known any more. */
+static void lose_saved(struct unwind_code_state *s)
+{
+	if (s->fp == FP_SAVED)
+		s->fp = FP_GONE;
+	s->saved = unknown;
+}
+
 /* The stack pointer is above what was stored there: it is not the program's any more. */
 static bool set_sp(struct unwind_code_state *s, struct unwind_known v)
 {
 	s->sp = v;
 	if (v.from == KNOWN_NOT || s->fp == FP_OUTERMOST)
 		return true;
-	if (s->fp == FP_SAVED && s->saved.from == v.from && v.off > s->saved.off) {
-		s->fp = FP_GONE;
-		s->saved = unknown;
-	}
+	if (s->saved.from == v.from && v.off > s->saved.off)
+		lose_saved(s);
 	if (s->slot.from == v.from && v.off > s->slot.off)
 		s->slot = s->in_slot = unknown;
 	return v.from != KNOWN_CFA || v.off <= -8; /* beyond its own return address */
@@ -98,7 +104,7 @@ static void set_bp(struct unwind_code_state *s, struct unwind_known v)
 {
 	s->bp = v;
 	if (s->fp == FP_IN_PLACE)
-		s->fp = FP_GONE;
+		s->fp = s->saved.from ? FP_SAVED : FP_GONE;
 }
 
 static bool set(struct unwind_code_state *s, unsigned int reg, struct unwind_known v)
@@ -123,8 +129,7 @@ static void store(struct unwind_code_state *s, struct unwind_known at, unsigned 
 	if (at.from == KNOWN_NOT)
 		return;
 	if (reg == X86_BP && s->fp == FP_IN_PLACE) {
-		s->fp = FP_SAVED;
-		s->saved = at;
+		s->saved = s->saved.from ? s->saved : at;
 	} else if (v.from == KNOWN_CFA && reg != X86_BP && reg != X86_SP) {
 		s->slot = at;
 		s->in_slot = v;
@@ -134,7 +139,7 @@ static void store(struct unwind_code_state *s, struct unwind_known at, unsigned 
 /* The caller's rbp comes back, or an address of the stack does, or something else. */
 static bool load(struct unwind_code_state *s, unsigned int reg, struct unwind_known at)
 {
-	if (reg == X86_BP && s->fp == FP_SAVED && same(at, s->saved)) {
+	if (reg == X86_BP && s->saved.from && same(at, s->saved)) {
 		s->fp = FP_IN_PLACE;
 		s->saved = s->bp = unknown;
 		return true;
@@ -151,6 +156,9 @@ static bool push(struct unwind_code_state *s, int reg, int bytes)
 	s->sp = plus(s->sp, -bytes);
 	if (reg >= 0 && was_known)
 		store(s, s->sp, (unsigned int)reg);
+	/* What is pushed is popped again, even if it was left alone: that shows a function. */
+	if (reg == X86_BP && s->fp == FP_IN_PLACE && s->saved.from)
+		s->fp = FP_SAVED;
 	return true;
 }
 
@@ -163,20 +171,33 @@ static bool pop(struct unwind_code_state *s, int reg, int bytes)
 	return set_sp(s, reg == X86_SP ? unknown : plus(at, bytes));
 }
 
+/* A memory operand that is a register and a displacement: the register; else -1. */
+static int base_of(const struct x86_parts *p)
+{
+	const uint8_t mod = p->modrm >> 6, rm = p->modrm & 7;
+
+	if (mod == 3 || p->seg_fs_gs || p->p67 || (mod == 0 && rm == 5))
+		return -1;
+	if (rm != 4)
+		return (int)rp_x86_rm(p);
+	if ((p->sib >> 3 & 7) != 4 || p->rex & REX_X || (mod == 0 && (p->sib & 7) == 5))
+		return -1;
+	return (p->sib & 7) | (p->rex & REX_B ? 8 : 0);
+}
+
+static int64_t displacement(const struct x86_parts *p)
+{
+	const uint8_t mod = p->modrm >> 6;
+
+	return mod ? rp_x86_number(p->code + p->disp_at, mod == 1 ? 1 : 4) : 0;
+}
+
 /* The address of a memory operand, if it is one on the stack that is known. */
 static struct unwind_known address(const struct unwind_code_state *s, const struct x86_parts *p)
 {
-	const uint8_t mod = p->modrm >> 6, rm = p->modrm & 7;
-	unsigned int base = rp_x86_rm(p);
+	const int base = base_of(p);
 
-	if (mod == 3 || p->seg_fs_gs || p->p67 || (mod == 0 && rm == 5))
-		return unknown;
-	if (rm == 4) {
-		if ((p->sib >> 3 & 7) != 4 || p->rex & REX_X || (mod == 0 && (p->sib & 7) == 5))
-			return unknown;
-		base = (p->sib & 7) | (p->rex & REX_B ? 8 : 0);
-	}
-	return plus(get(s, base), mod ? rp_x86_number(p->code + p->disp_at, mod == 1 ? 1 : 4) : 0);
+	return base < 0 ? unknown : plus(get(s, (unsigned int)base), displacement(p));
 }
 
 /* ---- instructions */
@@ -206,10 +227,8 @@ static void count_afresh(struct unwind_code_state *s)
 			drop_copy(s, i);
 	if (s->slot.from == KNOWN_ALIGNED)
 		s->slot = s->in_slot = unknown;
-	if (s->fp == FP_SAVED && s->saved.from == KNOWN_ALIGNED) {
-		s->fp = FP_GONE;
-		s->saved = unknown;
-	}
+	if (s->saved.from == KNOWN_ALIGNED)
+		lose_saved(s);
 	s->sp = (struct unwind_known){ 0, KNOWN_ALIGNED };
 }
 
@@ -256,6 +275,8 @@ static bool step_lea(struct unwind_code_state *s, const struct x86_parts *p)
 
 	if (!is_wide(p) || rp_x86_rm_is_register(p))
 		return change_unknown(s, p);
+	if (base_of(p) == (int)to && !displacement(p))
+		return true; /* padding: Mono's is lea 0(%rbp), %rbp */
 	return set(s, to, to == X86_SP || to == X86_BP || is_of_frame(s, v) ? v : unknown);
 }
 
@@ -265,7 +286,7 @@ static bool step_clear(struct unwind_code_state *s, const struct x86_parts *p)
 	const unsigned int reg = rp_x86_rm(p);
 
 	if (reg == X86_BP && rp_x86_reg(p) == X86_BP && rp_x86_rm_is_register(p) &&
-	    unwind_code_may_return(s)) {
+	    unwind_code_may_return(s) && !s->saved.from) {
 		s->bp = unknown;
 		s->fp = FP_OUTERMOST;
 		return true;
@@ -397,6 +418,14 @@ static struct unwind_known meet(struct unwind_known a, struct unwind_known b)
 	return same(a, b) ? a : unknown;
 }
 
+static uint8_t meet_fp(const struct unwind_code_state *a, const struct unwind_code_state *b,
+		       struct unwind_known saved)
+{
+	if (a->fp == b->fp)
+		return a->fp == FP_SAVED && !saved.from ? FP_GONE : a->fp;
+	return saved.from ? FP_SAVED : FP_GONE;
+}
+
 struct unwind_code_state unwind_code_meet(const struct unwind_code_state *a,
 					  const struct unwind_code_state *b)
 {
@@ -405,8 +434,8 @@ struct unwind_code_state unwind_code_meet(const struct unwind_code_state *a,
 	m.sp = meet(a->sp, b->sp);
 	m.bp = meet(a->bp, b->bp);
 	m.saved = meet(a->saved, b->saved);
-	m.fp = a->fp == b->fp && (a->fp != FP_SAVED || m.saved.from) ? a->fp : FP_GONE;
-	if (m.fp != FP_SAVED)
+	m.fp = meet_fp(a, b, m.saved);
+	if (m.fp != FP_SAVED && m.fp != FP_IN_PLACE)
 		m.saved = unknown;
 	if (same(a->slot, b->slot) && same(a->in_slot, b->in_slot)) {
 		m.slot = a->slot;
@@ -432,15 +461,13 @@ static void set_saved(const struct unwind_code_state *s, struct unwind_rule *r)
 {
 	const int32_t from_bp = s->saved.off - s->bp.off;
 
-	if (s->fp == FP_IN_PLACE)
-		return;
-	if (s->fp == FP_SAVED && s->saved.from == KNOWN_CFA && fits16(s->saved.off)) {
+	if (s->saved.from == KNOWN_CFA && fits16(s->saved.off)) {
 		r->fp_off = (int16_t)s->saved.off;
 		r->flags |= UNWIND_FP_AT_CFA;
-	} else if (s->fp == FP_SAVED && s->bp.from == s->saved.from && fits16(from_bp)) {
+	} else if (s->saved.from && s->bp.from == s->saved.from && fits16(from_bp)) {
 		r->fp_off = (int16_t)from_bp;
 		r->flags |= UNWIND_FP_AT_FP;
-	} else {
+	} else if (s->fp != FP_IN_PLACE) {
 		r->flags |= UNWIND_FP_LOST;
 	}
 }

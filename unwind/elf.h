@@ -65,6 +65,7 @@ struct unwind_source {
 	uint8_t entry[UNWIND_ENTRY_SIZE]; /* the code at image.entry; x86-64 only */
 	uint32_t entry_size;
 	bool is_computed;	   /* what no FDE describes gets rules by its instructions */
+	bool is_memory;		   /* and is no file's: what has none is not asked for again */
 	struct unwind_go go;	   /* for code that no .eh_frame describes */
 	struct unwind_image image; /* where the code is read; all zeroes: it cannot be */
 	struct unwind_made *made;  /* NULL: nobody wants it */

@@ -19,7 +19,8 @@ enum {
 struct filling {
 	unwind_row_fn *row;
 	void *ctx;
-	uint64_t next; /* behind the last instruction that has a rule, */
+	const struct unwind_rule *none; /* for what has no rule */
+	uint64_t next;			/* behind the last instruction that has a rule, */
 	bool has_state;
 	union { /*   and what is known of that one */
 		struct unwind_code_state state;
@@ -28,15 +29,15 @@ struct filling {
 };
 
 static const struct unwind_rule nothing = { .kind = UNWIND_NO_ROW };
-/* Nor is there anything to compute. */
-static const struct unwind_rule jumped_to = { .kind = UNWIND_NO_ROW, .flags = UNWIND_COMPUTED };
+/* Nor will it ever have one. */
+static const struct unwind_rule never = { .kind = UNWIND_NO_ROW, .flags = UNWIND_COMPUTED };
 
 static int put_rule(struct filling *f, uint64_t addr, uint64_t len, const struct unwind_rule *rule)
 {
 	int err = 0;
 
 	if (addr > f->next)
-		err = f->row(f->ctx, f->next, &nothing);
+		err = f->row(f->ctx, f->next, f->none);
 	if (!err)
 		err = f->row(f->ctx, addr, rule);
 	f->has_state = true;
@@ -225,17 +226,19 @@ int unwind_gaps_list(struct unwind_gaps *g, const struct unwind_source *s, uint6
 int unwind_gaps_fill(struct unwind_gaps *g, const struct unwind_source *s, uint64_t start,
 		     uint64_t end, unwind_row_fn *row, void *ctx)
 {
-	struct filling f = { .row = row, .ctx = ctx, .next = start };
+	struct filling f = {
+		.row = row, .ctx = ctx, .none = s->is_memory ? &never : &nothing, .next = start
+	};
 	int err = s->is_computed || g->is_jumped_to ? 0 : fill_hooks(s, start, end, &f);
 
 	for (size_t i = 0; (g->is_jumped_to || are_computed(g, s)) && i < s->ncode && !err; i++) {
 		uint64_t from = start, to = end;
 
 		if (cut(s, i, &from, &to))
-			err = g->is_jumped_to ? put_rule(&f, from, to - from, &jumped_to)
+			err = g->is_jumped_to ? put_rule(&f, from, to - from, &never)
 					      : fill_range(g, s, from, to, &f);
 	}
-	return err || f.next >= end ? err : row(ctx, f.next, &nothing);
+	return err || f.next >= end ? err : row(ctx, f.next, f.none);
 }
 
 void unwind_gaps_begin(struct unwind_gaps *g, const struct unwind_source *s)

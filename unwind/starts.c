@@ -12,6 +12,7 @@
 enum {
 	PIECE = 256 << 10, /* bytes that are read at once */
 	LONGEST = 7,	   /* bytes of lea with a displacement of 4 */
+	FUNCTION = 16,	   /* what functions are aligned to */
 };
 /* Of code, beyond which this is not worth the time; and of relocations and symbols. */
 #define CODE_MAX (256ULL << 20)
@@ -104,6 +105,27 @@ static void look_at_code(struct unwind_starts *t, const uint8_t *at, size_t n, u
 		look_at_byte(t, at + i, addr + i);
 }
 
+/*
+ * What was generated lies among data, which looks like calls, and its functions are called by
+ * addresses in registers: they are known by how they begin. sub $n, %rsp; a push of what is kept
+ * for the caller; endbr64.
+ */
+static bool is_beginning(const uint8_t *at)
+{
+	if (at[0] == 0x48 && (at[1] == 0x83 || at[1] == 0x81))
+		return at[2] == 0xec;
+	if (at[0] == 0x41)
+		return at[1] >= 0x54 && at[1] <= 0x57;
+	return at[0] == 0x53 || at[0] == 0x55 || !memcmp(at, "\xf3\x0f\x1e\xfa", 4);
+}
+
+static void look_at_beginnings(struct unwind_starts *t, const uint8_t *at, size_t n, uint64_t addr)
+{
+	for (size_t i = -addr % FUNCTION; i + 4 <= n; i += FUNCTION)
+		if (is_beginning(at + i))
+			add(t, addr + i);
+}
+
 static bool is_relative(const struct unwind_starts *t, uint32_t type)
 {
 	if (t->machine == EM_AARCH64)
@@ -180,14 +202,19 @@ static void look_at_tables(struct unwind_starts *t, const struct unwind_image *m
 	}
 }
 
-static void look_at_segments(struct unwind_starts *t, const struct unwind_image *m)
+static void look_at_segments(struct unwind_starts *t, const struct unwind_source *s)
 {
+	const struct unwind_image *m = &s->image;
+	piece_fn *look = t->machine == EM_AARCH64 ? look_at_words
+			 : s->is_memory		  ? look_at_beginnings
+						  : look_at_code;
+
 	for (size_t i = 0; i < m->nsegments; i++) {
 		const Elf64_Phdr *ph = &m->segments[i];
 
 		if (ph->p_type == PT_LOAD && ph->p_flags & PF_X)
-			read_pieces(t, m, ph->p_offset, ph->p_filesz, ph->p_vaddr, LONGEST - 1,
-				    t->machine == EM_AARCH64 ? look_at_words : look_at_code);
+			read_pieces(t, m, ph->p_offset, ph->p_filesz, ph->p_vaddr,
+				    look == look_at_beginnings ? 0 : LONGEST - 1, look);
 	}
 }
 
@@ -253,7 +280,7 @@ int unwind_starts_find(struct unwind_starts *out, const struct unwind_source *s,
 		made = t.n <= CODE_MAX ? make_bits(&t, at, n) : 0;
 	}
 	if (made == 1) {
-		look_at_segments(&t, &s->image);
+		look_at_segments(&t, s);
 		look_at_tables(&t, &s->image);
 	} else {
 		unwind_starts_free(&t);

@@ -48,6 +48,8 @@ for i in $(seq 200); do
 done
 printf '%s\n' 'all: $(patsubst %.c,%.o,$(wildcard *.c))' '%.o: %.c ; gcc -O2 -c $<' >"$tmp/c/Makefile"
 gcc -O2 -o "$tmp/forks" "$here/forks.c" || exit 1
+command -v mcs >/dev/null && mcs -out:"$tmp/work.exe" "$here/work.cs"
+command -v ld.lld >/dev/null && gcc -O2 -fno-builtin -fuse-ld=lld -o "$tmp/plt" "$here/plt.c"
 command -v musl-gcc >/dev/null && musl-gcc -O2 -static -o "$tmp/musl" "$here/musl.c"
 if command -v go >/dev/null; then
 	GOCACHE=$tmp/cache GO111MODULE=off HOME=$tmp go build -o "$tmp/go" "$here/work.go" &&
@@ -67,6 +69,9 @@ row "guile" guile "guile --no-auto-compile -c \
 row "GHC (shellcheck)" shellcheck "for i in 1 2 3 4 5; do shellcheck $PWD/tests/cli/lib.sh; done"
 row "PCRE (grep -P)" grep "yes 'the quick brown fox jumps over the lazy dog 12345' | head -c 400000000 |
 	grep -cP '(\\w+)\\s+\\1|z[aeiou]+\\d{6}'"
+row "LLVM (numba)" numba "/usr/bin/python3 $here/work_numba.py"
+row "Mono" "mono mcs" "mono work.exe"
+row "lld" ld.lld "./plt"
 # A boot sector that counts in a circle.
 { printf '\100\353\375' && head -c 507 /dev/zero && printf '\125\252'; } >"$tmp/boot"
 row "QEMU (TCG)" qemu-system-x86_64 "timeout 6 qemu-system-x86_64 -accel tcg -display none -nodefaults \

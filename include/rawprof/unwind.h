@@ -221,6 +221,13 @@ struct unwind_table {
  */
 int unwind_table_build(struct unwind_table **out, int fd);
 int unwind_table_build_image(struct unwind_table **out, const void *image, size_t size);
+/*
+ * A table of rules that are computed of @size bytes of code in memory, which no file describes, of
+ * @machine; its addresses count from there. What has no rule is UNWIND_NO_ROW with UNWIND_COMPUTED.
+ * -ENODATA: there are none for that machine. -EFBIG, -ENOMEM.
+ */
+int unwind_table_build_code(struct unwind_table **out, uint16_t machine, const void *code,
+			    size_t size);
 void unwind_table_free(struct unwind_table *t);
 
 /* Bytes of index, rows, rules and FDEs. */

@@ -28,6 +28,13 @@ done
 folded -F 999 --user --call-graph eh -- "$work/generated" 23 0.5
 holds 'another name: it is not known' "$(share "$out" ';main') < 10"
 
+# ---- functions in memory: their rules are computed once a walk went astray from them
+folded -F 999 --user -- "$work/compiled" 1
+holds 'functions in memory: whole' "$(whole) > 95"
+holds 'functions in memory: of two kinds, and who called them' "$(share "$out" ';main;calls_compiled;\[anon\];\[anon\] ') > 50"
+holds 'functions in memory: none has other callers' \
+	"$(share "$out" ';calls_compiled;((\[anon\];){2}.*)?\[anon\] |;main;\[anon\]|;\[anon\];[^[]') < 2"
+
 # ---- code without FDEs that was jumped to, whose frame is told by who jumped (GHC's StgRun())
 folded -F 999 --user -- "$work/jumped" 0.5
 holds 'jumped to: whole' "$(whole) > 97"

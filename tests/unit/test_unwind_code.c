@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Rules computed from instructions. */
 #include <check.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,6 +93,117 @@ START_TEST(the_stack_pointer_is_stored)
 	expect(18, UNWIND_DEREF_SP, 32);
 	ck_assert_int_eq(rules[18].arg, 8);
 	expect(23, UNWIND_SP, 8);
+}
+END_TEST
+
+/* As Mono makes wrappers: rbp is stored and never changed, so nothing restores it. */
+START_TEST(rbp_is_stored_and_left_alone)
+{
+	static const uint8_t code[] = {
+		0x48, 0x83, 0xec, 0x18,	      /* 0: sub $24, %rsp */
+		0x48, 0x89, 0x6c, 0x24, 0x08, /* 4: mov %rbp, 8(%rsp) */
+		0x85, 0xff,		      /* 9: test %edi, %edi */
+		0x74, 0x06,		      /* 11: je 19 */
+		0x48, 0x8d, 0x6d, 0x00,	      /* 13: lea 0(%rbp), %rbp */
+		0xff, 0xd0,		      /* 17: call *%rax */
+		0x48, 0x8d, 0x64, 0x24, 0x00, /* 19: lea 0(%rsp), %rsp */
+		0x48, 0x83, 0xc4, 0x18,	      /* 24: add $24, %rsp */
+		0xc3,			      /* 28: ret */
+	};
+
+	follow(code, sizeof(code));
+	expect(4, UNWIND_SP, 32);
+	ck_assert_uint_eq(rules[4].flags, UNWIND_COMPUTED);
+	for (size_t at = 9; at <= 24; at++) {
+		if (rules[at].kind == UNWIND_NO_ROW)
+			continue;
+		expect(at, UNWIND_SP, 32);
+		ck_assert_uint_eq(rules[at].flags, UNWIND_COMPUTED | UNWIND_FP_AT_CFA);
+		ck_assert_int_eq(rules[at].fp_off, -24);
+	}
+	expect(17, UNWIND_SP, 32);
+	expect(28, UNWIND_SP, 8);
+	ck_assert_uint_eq(rules[28].flags, UNWIND_COMPUTED);
+}
+END_TEST
+
+/* On one way it is changed, and comes back from where it was stored. */
+START_TEST(rbp_is_stored_and_changed)
+{
+	static const uint8_t code[] = {
+		0x48, 0x83, 0xec, 0x18,	      /* 0: sub $24, %rsp */
+		0x48, 0x89, 0x2c, 0x24,	      /* 4: mov %rbp, (%rsp) */
+		0x85, 0xff,		      /* 8: test %edi, %edi */
+		0x74, 0x02,		      /* 10: je 14 */
+		0x31, 0xed,		      /* 12: xor %ebp, %ebp */
+		0x31, 0xc0,		      /* 14: xor %eax, %eax */
+		0x48, 0x8b, 0x2c, 0x24,	      /* 16: mov (%rsp), %rbp */
+		0x48, 0x83, 0xc4, 0x18,	      /* 20: add $24, %rsp */
+		0xc3,			      /* 24: ret */
+	}, lost[] = {
+		0x48, 0x83, 0xec, 0x18, 0x48, 0x89, 0x2c, 0x24, 0x31, 0xed, /* the same */
+		0x48, 0x83, 0xc4, 0x18,	      /* 10: add $24, %rsp */
+		0xc3,			      /* 14: ret */
+	};
+
+	follow(code, sizeof(code));
+	expect(14, UNWIND_SP, 32);
+	ck_assert_int_eq(rules[14].fp_off, -32);
+	ck_assert_uint_eq(rules[14].flags, UNWIND_COMPUTED | UNWIND_FP_AT_CFA);
+	expect(20, UNWIND_SP, 32);
+	ck_assert_uint_eq(rules[20].flags, UNWIND_COMPUTED);
+	expect(24, UNWIND_SP, 8);
+	follow(lost, sizeof(lost));
+	expect(0, UNWIND_NO_ROW, 0); /* no function loses it */
+	expect(14, UNWIND_NO_ROW, 0);
+}
+END_TEST
+
+/* Code of no file, with data between its functions that looks like calls. */
+START_TEST(code_in_memory)
+{
+	static const uint8_t
+		data[] = { 0xe8, 0x2c, 0, 0, 0, 0x08, 0xe8, 0x25, 0, 0, 0, 0x48, 0x8d },
+		function[] = {
+			0x48, 0x83, 0xec, 0x08,			  /* 0: sub $8, %rsp */
+			0x49, 0xbb, 1,	  2,	3, 4, 5, 6, 7, 8, /* 4: mov $n, %r11 */
+			0x41, 0xff, 0xd3,			  /* 14: call *%r11 */
+			0x48, 0x83, 0xc4, 0x08,			  /* 17: add $8, %rsp */
+			0xc3,					  /* 21: ret */
+		};
+	uint8_t code[SIZE] = { 0 };
+	struct unwind_table *t;
+
+	memcpy(code + 3, data, sizeof(data));
+	memcpy(code + 0x20, function, sizeof(function));
+	memcpy(code + 0x80, function, sizeof(function));
+	ck_assert_int_eq(unwind_table_build_code(&t, EM_X86_64, code, sizeof(code)), 0);
+	for (size_t at = 0x20; at <= 0x80; at += 0x60) {
+		ck_assert_int_eq(unwind_table_rule(t, at)->cfa_off, 8);
+		ck_assert_int_eq(unwind_table_rule(t, at + 17)->cfa_off, 16);
+		ck_assert_int_eq(unwind_table_rule(t, at + 21)->cfa_off, 8);
+		ck_assert_int_eq(unwind_table_rule(t, at + 17)->ra_off, -8);
+		ck_assert_int_eq(unwind_table_rule(t, at + 22)->kind, UNWIND_NO_ROW);
+		ck_assert_int_eq(unwind_table_rule(t, at + 22)->flags, UNWIND_COMPUTED);
+	}
+	unwind_table_free(t);
+	ck_assert_int_eq(unwind_table_build_code(&t, EM_RISCV, code, sizeof(code)), -ENODATA);
+}
+END_TEST
+
+/* sub sp, sp, #32; str x30, [sp]; blr x0; ldr x30, [sp]; add sp, sp, #32; ret */
+START_TEST(code_in_memory_of_arm64)
+{
+	static const uint32_t code[] = { 0xd10083ff, 0xf90003fe, 0xd63f0000,
+					 0xf94003fe, 0x910083ff, 0xd65f03c0 };
+	struct unwind_table *t;
+
+	ck_assert_int_eq(unwind_table_build_code(&t, EM_AARCH64, code, sizeof(code)), 0);
+	ck_assert_int_eq(unwind_table_rule(t, 0)->flags, UNWIND_RA_REG | UNWIND_COMPUTED);
+	ck_assert_int_eq(unwind_table_rule(t, 8)->cfa_off, 32);
+	ck_assert_int_eq(unwind_table_rule(t, 8)->ra_off, -32);
+	ck_assert_int_eq(unwind_table_rule(t, 20)->cfa_off, 0);
+	unwind_table_free(t);
 }
 END_TEST
 
@@ -386,6 +498,10 @@ int main(void)
 	int failed;
 
 	tcase_add_test(t, frames_are_followed);
+	tcase_add_test(t, rbp_is_stored_and_left_alone);
+	tcase_add_test(t, rbp_is_stored_and_changed);
+	tcase_add_test(t, code_in_memory);
+	tcase_add_test(t, code_in_memory_of_arm64);
 	tcase_add_test(t, the_stack_pointer_is_stored);
 	tcase_add_test(t, a_helper_leaves_a_register_alone);
 	tcase_add_loop_test(t, a_helper_may_change_it, 0, sizeof(changing) / sizeof(changing[0]));
