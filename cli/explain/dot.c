@@ -52,7 +52,7 @@ static bool distance_of(const struct graph *g, uint32_t slot, const char *word, 
 	if (!at)
 		return false;
 	*distance = strtoll(at + strlen(word), NULL, 10);
-	return true;
+	return *distance >= INT32_MIN && *distance <= INT32_MAX; /* or no kernel wrote it */
 }
 
 static uint32_t in_range(const struct graph *g, uint32_t slot, int64_t distance)

@@ -154,13 +154,13 @@ static void add_clearing(struct candidates *c, const char *message)
 	const char *off = strstr(message, " off");
 	struct edit *edit;
 	char *end;
-	long at;
+	long at, by;
 
-	if (!off)
+	if (!off || !off[4])
 		return;
 	at = strtol(off + 5, &end, 10);
-	at += *end == '+' ? strtol(end + 1, NULL, 10) : 0;
-	if (at >= 0 || at < -512)
+	by = *end == '+' ? strtol(end + 1, NULL, 10) : 0;
+	if (__builtin_add_overflow(at, by, &at) || at >= 0 || at < -512)
 		return;
 	at = -((-at + 7) / 8 * 8);
 	edit = repair_add(c, repair_begin_of(c, c->at),
@@ -312,8 +312,8 @@ static void add_narrower(struct candidates *c)
 static void add_smaller(struct candidates *c, const char *message)
 {
 	const char *reg = strstr(message, "stack R"), *off = strstr(message, " off=");
-	const int size = reg ? atoi(reg + 7) + 1 : 0;
-	const int32_t room = off ? -atoi(off + 5) : 0;
+	const int pointer = reg ? atoi(reg + 7) : 0, size = pointer < 5 ? pointer + 1 : 0;
+	const int32_t place = off ? atoi(off + 5) : 0, room = place < -512 ? 0 : -place;
 	size_t at = c->at;
 
 	if (c->insn.code != (BPF_JMP | BPF_CALL) || size < 2 || size > 5 || room <= 0)
@@ -373,8 +373,8 @@ static int named_register(const char *message)
 	if (message[0] == 'R' && isdigit((unsigned char)message[1]))
 		reg = atoi(message + 1);
 	else if (!strncmp(message, of_kfunc, length) && isdigit((unsigned char)message[length]))
-		reg = 1 + atoi(message + length);
-	return reg > 9 ? NOWHERE : reg;
+		reg = (int)(1U + (unsigned int)atoi(message + length));
+	return reg < 0 || reg > 9 ? NOWHERE : reg;
 }
 
 void repair_candidates(struct candidates *c)

@@ -63,15 +63,16 @@ static int slot_in(struct chain *c, uint32_t step, uint32_t frame, const char *t
 {
 	const struct asm_walk_step *at = &c->s->walk.steps[step];
 	const char *open = strstr(text, "(r"), *base;
-	int offset;
+	int64_t offset;
 
 	if (!open)
 		return 0;
 	base = step_value(c->s, asm_walk_at(&c->s->walk, at->state, frame, atoi(open + 2)));
 	if (strncmp(base, "fp", 2) || base[2] == '[')
 		return 0;
-	offset = atoi(base + 2) + (strchr(open, ' ') ? atoi(strchr(open, ' ') + 1) : 0);
-	return offset < 0 && offset >= -512 ? -((-offset + 7) / 8 * 8) : 0;
+	offset = atoi(base + 2);
+	offset += strchr(open, ' ') ? atoi(strchr(open, ' ') + 1) : 0;
+	return offset < 0 && offset >= -512 ? (int)-((-offset + 7) / 8 * 8) : 0;
 }
 
 /* ---- one step back */

@@ -51,6 +51,7 @@ static int64_t frame_place(const struct reader *r, const char *text)
 	const char *open = strstr(text, "(r");
 	const uint32_t *at = r->frames[r->frame].at;
 	const struct value *base;
+	int64_t place;
 	int reg;
 
 	if (!open)
@@ -62,7 +63,9 @@ static int64_t frame_place(const struct reader *r, const char *text)
 	if (strcmp(base->type, "fp") || base->least != base->most)
 		return 0;
 	open = strchr(open, ' ');
-	return open ? base->least + strtoll(open + 1, NULL, 10) : 0;
+	return open && !__builtin_add_overflow(base->least, strtoll(open + 1, NULL, 10), &place)
+		       ? place
+		       : 0;
 }
 
 /* ---- what was printed on another path */
