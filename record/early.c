@@ -28,6 +28,11 @@ void record_early_add(struct record_early *e, uint32_t pid)
 	rp_id_set_add(&e->waiting, pid);
 }
 
+void record_early_later(struct record_early *e, uint32_t pid)
+{
+	rp_id_set_add(&e->waiting, pid);
+}
+
 void record_early_take(struct record_early *e, const struct id_set *current, struct id_set *changed)
 {
 	struct id_set waiting = e->waiting;

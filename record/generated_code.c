@@ -5,10 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "base/clock.h"
 #include "base/hash.h"
-#include "symbolize/proc.h"
+#include "base/machine.h"
 #include "unwind/rows.h"
 
 #include "generated.h"
@@ -16,19 +17,11 @@
 #include "remote.h"
 #include "table_store.h"
 
-#if defined(__x86_64__)
-#define MACHINE EM_X86_64
-#elif defined(__aarch64__)
-#define MACHINE EM_AARCH64
-#else
-#define MACHINE EM_NONE
-#endif
-
 enum {
 	ROWS = 1024, /* that are looked for in a mapping */
 	PAGE = 4096,
-	FREE_NS = 50 * 1000 * 1000, /* of the time for computing; see struct generated_time */
-	PERCENT = 3,
+	FREE_NS = 50 * 1000 * 1000, /* see struct generated_time */
+	PERCENT = 2,
 };
 
 /* Pages that were never written to are left zero. False: none is to be had. */
@@ -63,18 +56,37 @@ static struct unwind_rule rule_of_row(const struct found *f, size_t i)
 	return rule;
 }
 
+/* What ends a walk has to be said by a file: code in memory may be anything. */
+static bool is_used(const struct unwind_rule *rule)
+{
+	return rule->kind != UNWIND_NO_ROW && rule->kind != UNWIND_STOP &&
+	       rule->kind != UNWIND_UNSUP;
+}
+
+/* The rule from @at on. *next: before which nothing else holds. */
+static struct unwind_rule rule_at(const struct found *f, size_t i, size_t at, size_t bytes,
+				  size_t *next)
+{
+	const struct unwind_rule *computed =
+		f->computed ? unwind_table_rule(f->computed, at) : NULL;
+
+	*next = f->computed ? at + 1 : i < f->n ? f->row[i].at : bytes;
+	return computed && is_used(computed) ? *computed : rule_of_row(f, i - 1);
+}
+
 static int add_rows(struct unwind_rows *rows, const struct found *f, size_t bytes)
 {
 	const struct unwind_rule none = { .kind = UNWIND_NO_ROW };
-	struct unwind_rule rule, of_row = rule_of_row(f, SIZE_MAX);
-	size_t next = 0;
+	struct unwind_rule rule, last = none;
+	size_t i = 0;
 	int err = 0;
 
-	for (size_t at = 0; at < bytes && !err; at++) {
-		if (next < f->n && f->row[next].at == at)
-			of_row = rule_of_row(f, next++);
-		rule = f->computed ? *unwind_table_rule(f->computed, at) : none;
-		err = unwind_rows_add(rows, at, rule.kind == UNWIND_NO_ROW ? &of_row : &rule);
+	for (size_t at = 0, next; at < bytes && !err; at = next) {
+		i += i < f->n && f->row[i].at == at;
+		rule = rule_at(f, i, at, bytes, &next);
+		if (memcmp(&rule, &last, sizeof(rule)))
+			err = unwind_rows_add(rows, at, &rule);
+		last = rule;
 	}
 	return err ? err : unwind_rows_add(rows, bytes, &none);
 }
@@ -87,7 +99,7 @@ static struct unwind_table *make_table(const struct found *f, size_t bytes)
 	if (unwind_rows_init(&rows))
 		return NULL;
 	rows.part_rows = UNWIND_PART_ROWS;
-	if (add_rows(&rows, f, bytes) || unwind_rows_finish(&rows, MACHINE, &t))
+	if (add_rows(&rows, f, bytes) || unwind_rows_finish(&rows, rp_machine_host()->elf, &t))
 		t = NULL;
 	unwind_rows_free(&rows);
 	return t;
@@ -149,42 +161,60 @@ static const struct stored_file *by_beginnings(struct record_table_store *s, uin
 	return known ? known : store(s, &key, f, bytes);
 }
 
-static bool has_time(struct generated_time *t, uint64_t now)
+static uint64_t cpu_ns(void)
 {
-	t->since_ns = t->since_ns ? t->since_ns : now;
-	return t->spent_ns < FREE_NS + (now - t->since_ns) * PERCENT / 100;
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * NS_PER_SECOND + (uint64_t)t.tv_nsec;
 }
 
-static void compute(struct found *f, const uint8_t *code, size_t bytes, struct generated_time *t)
+static uint64_t *spent_by(struct generated_time *t, uint32_t uid)
+{
+	uint32_t i = 0;
+
+	while (i < t->n && t->of[i].uid != uid)
+		i++;
+	if (i == t->n && t->n < GENERATED_USERS)
+		t->of[t->n++].uid = uid;
+	return &t->of[i < GENERATED_USERS ? i : GENERATED_USERS - 1].spent_ns;
+}
+
+static bool has_time(struct generated_time *t, uint64_t spent)
 {
 	const uint64_t now = rp_monotonic_ns();
 
-	if (!has_time(t, now) || unwind_table_build_code(&f->computed, MACHINE, code, bytes))
-		f->computed = NULL;
-	t->spent_ns += rp_monotonic_ns() - now;
+	t->since_ns = t->since_ns ? t->since_ns : now;
+	return spent < FREE_NS + (now - t->since_ns) * PERCENT / 100;
 }
 
-/* By all of their instructions, and where these say nothing by how they begin. */
+/* What there was of it, or what is computed now; NULL: nothing, or there is no time. */
 static const struct stored_file *by_instructions(struct record_table_store *s, uint32_t pid,
 						 struct found *f, const uint8_t *code, size_t bytes,
-						 struct generated_time *t)
+						 struct generated_time *t, bool *waits)
 {
 	const struct stat key = key_of(pid, code, bytes, bytes);
 	const struct stored_file *file = find(s, &key);
+	uint64_t *spent = spent_by(t, key.st_uid), began = cpu_ns();
 
 	if (file)
 		return file;
-	compute(f, code, bytes, t);
-	file = f->computed ? store(s, &key, f, bytes) : by_beginnings(s, pid, f, bytes);
+	if (!has_time(t, *spent)) {
+		*waits = true;
+		return NULL;
+	}
+	if (!unwind_table_build_code(&f->computed, rp_machine_host()->elf, code, bytes))
+		file = store(s, &key, f, bytes);
 	unwind_table_free(f->computed);
+	f->computed = NULL;
+	*spent += cpu_ns() - began;
 	return file;
 }
 
 const struct stored_file *record_generated_code(struct record_table_store *s, uint32_t pid,
-						const struct sym_proc_map *m,
-						struct generated_time *computing)
+						uint64_t start, size_t bytes,
+						struct generated_time *computing, bool *waits)
 {
-	const size_t bytes = m->end - m->start;
 	const struct stored_file *file = NULL;
 	struct generated_row *row;
 	uint8_t *code;
@@ -193,11 +223,13 @@ const struct stored_file *record_generated_code(struct record_table_store *s, ui
 		return NULL;
 	code = calloc(1, bytes);
 	row = calloc(ROWS, sizeof(*row));
-	if (code && row && read_code(pid, m->start, code, bytes)) {
+	if (code && row && read_code(pid, start, code, bytes)) {
 		struct found f = { .row = row, .n = record_generated_rows(code, bytes, row, ROWS) };
 
-		file = computing ? by_instructions(s, pid, &f, code, bytes, computing)
-				 : by_beginnings(s, pid, &f, bytes);
+		if (computing)
+			file = by_instructions(s, pid, &f, code, bytes, computing, waits);
+		if (!file)
+			file = by_beginnings(s, pid, &f, bytes);
 	}
 	free(code);
 	free(row);

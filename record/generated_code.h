@@ -13,28 +13,33 @@
 
 struct record_table_store;
 struct stored_file;
-struct sym_proc_map;
 
-/* Bytes of a mapping; those who generate more have registers to walk by, or tables. */
-#define GENERATED_CODE_MAX (256U << 10)
-/* So many are looked at where no walk went astray; PCRE maps as many at a time. */
-#define GENERATED_CODE_FEW (64U << 10)
+/* Bytes that are looked at at once; PCRE maps as many, and Mono makes its code in such pieces. */
+#define GENERATED_CODE_MAX (64U << 10)
 
 /*
- * Computing rules of instructions takes 0.2 ms for 4 KB, of code that wants to be slow 2. All of it
- * together has 50 ms, and 3 % of the time from the first on. Zeroes at the beginning.
+ * Computing rules of instructions takes 0.1 ms for 4 KB, and 16 ms for 64 KB that want to be slow.
+ * That of a user has 50 ms of CPU time, and 2 % of the time from the first on; users beyond
+ * GENERATED_USERS share one part. Zeroes at the beginning.
  */
+#define GENERATED_USERS 8
 struct generated_time {
-	uint64_t since_ns, spent_ns;
+	uint64_t since_ns;
+	struct {
+		uint32_t uid;
+		uint64_t spent_ns;
+	} of[GENERATED_USERS];
+	uint32_t n;
 };
 
 /*
- * The table of the functions in @m, an executable mapping of process @pid without a file. Addresses
- * in it count from the mapping's start. @computing: by all of their instructions, if there is time;
- * else, and if that is NULL, by how they begin. NULL: none are known there.
+ * The table of the functions in @bytes of memory of process @pid, executable and of no file; at
+ * most GENERATED_CODE_MAX, whole pages. Addresses in it count from @start. @computing: by all of
+ * their instructions, or if there is no time for that *@waits is set: then, and if @computing is
+ * NULL, by how they begin. NULL: none are known there.
  */
 const struct stored_file *record_generated_code(struct record_table_store *s, uint32_t pid,
-						const struct sym_proc_map *m,
-						struct generated_time *computing);
+						uint64_t start, size_t bytes,
+						struct generated_time *computing, bool *waits);
 
 #endif

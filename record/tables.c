@@ -322,19 +322,7 @@ static void publish(struct record_tables *f, struct reading *r)
 
 void record_tables_begin(struct record_tables *f, uint32_t pid)
 {
-	f->reading->from = &f->from;
-	f->reading->pid = pid;
-	f->reading->n = 0;
-	f->reading->python = (struct python_process){ 0 };
-	f->reading->v8 = (struct v8_process){ 0 };
-	f->reading->script = (struct script_process){ 0 };
-	f->reading->published = (struct published_process){ 0 };
-	f->reading->context_at = 0;
-	f->reading->generated = f->reading->in_loop = (struct unwind_rule){ 0 };
-	f->reading->has_shared_code = false;
-	f->reading->ncode = f->reading->code_bytes = 0;
-	f->reading->jvm = f->reading->jvm_early = f->reading->waits = 0;
-	f->reading->has_language = false;
+	record_reading_begin(f->reading, &f->from, pid);
 }
 
 int record_tables_map(void *tables, const struct sym_proc_map *m)
@@ -354,6 +342,8 @@ void record_tables_end(struct record_tables *f)
 		record_early_add(&f->early, f->reading->pid);
 	if (f->reading->waits)
 		rp_id_set_add(&f->waiting, f->reading->pid);
+	if (f->reading->code_waits)
+		record_early_later(&f->early, f->reading->pid);
 	f->has_language |= f->reading->has_language;
 	f->reading->n = 0;
 }

@@ -272,42 +272,78 @@ static void add_vdso(struct reading *r, const struct sym_proc_map *m)
 		add_parts(r, file, m->start, m->end, m->start - file->loads[0].vaddr);
 }
 
-static bool went_astray(const struct reading *r, const struct sym_proc_map *m)
+/* A walk of the process did, from there. */
+static bool went_astray(const struct reading *r, uint64_t start, uint64_t end)
 {
-	for (uint64_t at = m->start; at < m->end; at += READING_FUNCTION)
-		if (rp_id_set_has(r->from->astray, FUNCTION_OF(r->pid, at)))
+	const struct id_set *astray = r->from->astray;
+
+	for (uint32_t i = 0; i < rp_id_set_count(astray); i++) {
+		const uint64_t id = rp_id_set_at(astray, i), first = FUNCTION_OF(r->pid, start);
+
+		if (id >> 32 == r->pid &&
+		    (uint32_t)(id - first) <=
+			    (end - 1) / READING_FUNCTION - start / READING_FUNCTION)
 			return true;
+	}
 	return false;
 }
 
 /* By how functions begin; where a walk went astray, by all that their instructions do. */
-static const struct stored_file *look_at_code(struct reading *r, const struct sym_proc_map *m)
+static const struct stored_file *look_at_code(struct reading *r, uint64_t start, uint64_t end)
 {
-	const uint64_t bytes = m->end - m->start;
 	struct generated_time *computing = NULL;
 
-	if (bytes <= READING_CODE_BYTES - r->code_bytes && bytes <= GENERATED_CODE_MAX &&
-	    went_astray(r, m)) {
+	if (end - start <= READING_CODE_BYTES - r->code_bytes && went_astray(r, start, end)) {
 		computing = &r->computing;
-		r->code_bytes += bytes;
-	} else if (bytes <= GENERATED_CODE_FEW && r->ncode < READING_CODE &&
-		   record_generated_is_known()) {
+		r->code_bytes += end - start;
+	} else if (r->ncode < READING_CODE && record_generated_is_known()) {
 		r->ncode++;
 	} else {
 		return NULL;
 	}
-	return record_generated_code(r->from->store, r->pid, m, computing);
+	return record_generated_code(r->from->store, r->pid, start, end - start, computing,
+				     &r->code_waits);
 }
 
-/* What a JIT has made, mostly. It is known by its functions, or left by the frame pointer. */
+/*
+ * What a JIT has made, mostly. It is known by its functions, or left by the frame pointer. Where
+ * there is much of it, that is so of the parts that walks went astray from.
+ */
 static void add_code(struct reading *r, const struct sym_proc_map *m)
 {
-	const struct stored_file *file = m->path[0] ? NULL : look_at_code(r, m);
+	const bool is_large = m->end - m->start > GENERATED_CODE_MAX;
+	uint64_t bare = m->start, start = m->start, end;
 
-	if (file)
-		add_parts(r, file, m->start, m->end, m->start);
-	else
-		add_bare(r, m->start, m->end, UNWIND_BY_FP);
+	if (m->path[0] || (is_large && !went_astray(r, start, m->end)))
+		start = m->end;
+	for (; start < m->end; start = end) {
+		const struct stored_file *file = NULL;
+
+		end = m->end - start < GENERATED_CODE_MAX ? m->end : start + GENERATED_CODE_MAX;
+		if (!is_large || went_astray(r, start, end))
+			file = look_at_code(r, start, end);
+		if (!file)
+			continue;
+		add_bare(r, bare, start, UNWIND_BY_FP);
+		add_parts(r, file, start, end, start);
+		bare = end;
+	}
+	add_bare(r, bare, m->end, UNWIND_BY_FP);
+}
+
+void record_reading_begin(struct reading *r, const struct table_sources *from, uint32_t pid)
+{
+	r->from = from;
+	r->pid = pid;
+	r->n = r->jvm = r->ncode = r->code_bytes = 0;
+	r->python = (struct python_process){ 0 };
+	r->v8 = (struct v8_process){ 0 };
+	r->script = (struct script_process){ 0 };
+	r->published = (struct published_process){ 0 };
+	r->context_at = 0;
+	r->generated = r->in_loop = (struct unwind_rule){ 0 };
+	r->has_shared_code = r->has_language = false;
+	r->jvm_early = r->waits = r->code_waits = false;
 }
 
 int record_reading_add(void *reading, const struct sym_proc_map *m)

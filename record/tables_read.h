@@ -21,8 +21,9 @@ struct record_script;
 struct record_published;
 struct sym_proc_map;
 
-#define READING_CODE 8		      /* mappings without a file that are looked at, */
-#define READING_CODE_BYTES (1U << 20) /*   and so much of those that walks went astray from */
+/* Pieces of code without a file that are looked at; bytes of those that walks went astray from. */
+#define READING_CODE 8
+#define READING_CODE_BYTES (1U << 20)
 #define READING_RANGES ((1u << UNWIND_MAPPING_STEPS) - 1)
 
 /* An address of a process that a sample had, without a table for it. */
@@ -32,8 +33,9 @@ struct table_hit {
 	bool is_missed; /* see record_tables_missed() */
 };
 
-/* A process and a page of it; and about a function of it, as code on the same page comes later. */
+/* A process and a page of it. */
 #define PLACE_OF(pid, addr) ((uint64_t)(pid) << 32 | (uint32_t)((addr) >> 12))
+/* Less than a page: a JIT puts the next function behind those that were looked at. */
 #define FUNCTION_OF(pid, addr) ((uint64_t)(pid) << 32 | (uint32_t)((addr) / READING_FUNCTION))
 #define READING_FUNCTION 256
 
@@ -76,12 +78,15 @@ struct reading {
 	uint32_t ncode, code_bytes;	    /* mappings whose code was looked at; of all of it */
 	bool has_language;		    /* by the name of a file */
 	bool jvm_early;			    /* it has one that has not begun yet */
-	bool waits;			    /* for tables, which are being made */
+	bool waits;			    /* for tables, which are being made, */
+	bool code_waits;		    /*   or for time to look at its code */
 	struct led_to files[READING_FILES]; /* of all processes, by their inode */
 	uint64_t start[READING_RANGES];
 	struct unwind_mapping range[READING_RANGES];
 };
 
+/* A process is read from here on; what is known of files and spent on code is kept. */
+void record_reading_begin(struct reading *r, const struct table_sources *from, uint32_t pid);
 /*
  * Adds a mapping to *reading. 0, or 1 when there is no room for more: what has that many need not
  * be looked at any further.

@@ -461,6 +461,14 @@ int unwind_table_build(struct unwind_table **out, int fd)
 	return fd < 0 ? -EBADF : build(out, fd, NULL, 0);
 }
 
+static bool any_rule(const struct unwind_table *t)
+{
+	for (uint32_t i = 0; i < t->nrules; i++)
+		if (t->rules[i].kind != UNWIND_NO_ROW && t->rules[i].kind != UNWIND_UNSUP)
+			return true;
+	return false;
+}
+
 int unwind_table_build_code(struct unwind_table **out, uint16_t machine, const void *code,
 			    size_t size)
 {
@@ -479,7 +487,17 @@ int unwind_table_build_code(struct unwind_table **out, uint16_t machine, const v
 						    .segments = &segment,
 						    .nsegments = 1 } };
 
-	return unwind_gaps_are_filled(&s) ? unwind_table_make(&s, UNWIND_PART_ROWS, out) : -ENODATA;
+	struct unwind_table *t = NULL;
+	int err =
+		unwind_gaps_are_filled(&s) ? unwind_table_make(&s, UNWIND_PART_ROWS, &t) : -ENODATA;
+
+	if (!err && !any_rule(t))
+		err = -ENODATA;
+	if (!err)
+		*out = t;
+	else
+		unwind_table_free(t);
+	return err;
 }
 
 int unwind_table_build_image(struct unwind_table **out, const void *image, size_t size)

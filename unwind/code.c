@@ -244,6 +244,7 @@ int unwind_code_follow(const uint8_t *code, size_t size, uint64_t addr,
 			    .size = (uint32_t)size,
 			    .addr = addr,
 			    .work = work,
+			    .by_returns = starts->is_memory,
 			    .states = HASH_SET(struct unwind_code_state) };
 	int err = -ENOMEM;
 

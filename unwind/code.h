@@ -34,7 +34,7 @@ enum { UNWIND_COPIES = 2 };
 /* Where the frame is before an instruction. No padding: states are compared as bytes. */
 struct unwind_code_state {
 	struct unwind_known sp, bp;
-	/* Where the caller's rbp was stored first, which it may be in still; KNOWN_NOT: see fp */
+	/* Where the caller's rbp was stored first; KNOWN_NOT: nowhere. */
 	struct unwind_known saved;
 	/* An address on the stack, and which one is stored there. */
 	struct unwind_known slot, in_slot;
@@ -46,7 +46,7 @@ struct unwind_code_state {
 };
 
 enum unwind_code_fp {
-	FP_IN_PLACE, /* rbp is the caller's */
+	FP_IN_PLACE, /* rbp is the caller's, stored or not */
 	FP_SAVED,    /* it is where it was stored, and nowhere else */
 	FP_GONE,
 	FP_OUTERMOST, /* it was cleared and never stored: the ABI's mark of the outermost frame */

@@ -255,7 +255,8 @@ static enum outcome arrive(struct follow *f, struct way *w, struct x86_parts *p,
 /* To another function, which begins with what is on the stack now: so may what is guessed. */
 static void leave(struct follow *f, const struct way *w, const struct unwind_code_state *s)
 {
-	if ((f->evidence == LIKELY || f->evidence == CALLED_FROM) && unwind_code_may_return(s))
+	if (!f->by_returns && (f->evidence == LIKELY || f->evidence == CALLED_FROM) &&
+	    unwind_code_may_return(s))
 		confirm(f, w->stretch);
 }
 

@@ -72,6 +72,7 @@ struct follow {
 	struct way *tables; /* jumps by tables, by address */
 	size_t ntables, tables_capacity;
 	enum evidence evidence;
+	bool by_returns; /* a jump away shows nothing: a JIT's may be to what made the frame */
 	bool has_returned;
 	bool is_confirmed; /* it returned, or went on in another one, with a whole stack */
 	int err;

@@ -461,13 +461,15 @@ static void set_saved(const struct unwind_code_state *s, struct unwind_rule *r)
 {
 	const int32_t from_bp = s->saved.off - s->bp.off;
 
+	if (s->fp == FP_IN_PLACE)
+		return;
 	if (s->saved.from == KNOWN_CFA && fits16(s->saved.off)) {
 		r->fp_off = (int16_t)s->saved.off;
 		r->flags |= UNWIND_FP_AT_CFA;
 	} else if (s->saved.from && s->bp.from == s->saved.from && fits16(from_bp)) {
 		r->fp_off = (int16_t)from_bp;
 		r->flags |= UNWIND_FP_AT_FP;
-	} else if (s->fp != FP_IN_PLACE) {
+	} else {
 		r->flags |= UNWIND_FP_LOST;
 	}
 }

@@ -64,9 +64,9 @@ struct unwind_source {
 	size_t nplts;
 	uint8_t entry[UNWIND_ENTRY_SIZE]; /* the code at image.entry; x86-64 only */
 	uint32_t entry_size;
-	bool is_computed;	   /* what no FDE describes gets rules by its instructions */
-	bool is_memory;		   /* and is no file's: what has none is not asked for again */
-	struct unwind_go go;	   /* for code that no .eh_frame describes */
+	bool is_computed;    /* what no FDE describes gets rules by its instructions */
+	bool is_memory;	     /* the code is of no file: what has no rule is not asked for again */
+	struct unwind_go go; /* for code that no .eh_frame describes */
 	struct unwind_image image; /* where the code is read; all zeroes: it cannot be */
 	struct unwind_made *made;  /* NULL: nobody wants it */
 };

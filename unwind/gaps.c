@@ -85,6 +85,10 @@ static int follow(const struct unwind_source *s, const uint8_t *code, size_t siz
 {
 	struct rp_work work = rp_work_for(size, UNWIND_CODE_WORK);
 
+	if (s->is_memory)
+		work.left =
+			size * UNWIND_CODE_WORK + 1; /* there may be many such, each soon another */
+
 	f->has_state = false;
 	return s->machine == EM_AARCH64
 		       ? unwind_arm64_follow(code, size, addr, starts, &work, take_arm64, f)

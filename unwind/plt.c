@@ -76,7 +76,7 @@ static struct unwind_rule rule_of(const struct pattern *p)
 	return rule;
 }
 
-/* The header of x86-64 is 16 bytes, mold's and arm64's 32. Sections without one have it nowhere. */
+/* The header of x86-64 is 16 bytes, mold's and arm64's 32; .plt.sec and .plt.got have none. */
 static bool find_stubs(const struct unwind_image *m, const Elf64_Shdr *section,
 		       struct unwind_plt *out)
 {

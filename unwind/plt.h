@@ -7,10 +7,10 @@
 
 #include "image.h"
 
-/* Sections of a file that have them: .plt, .plt.sec, .plt.got. */
+/* Sections of a file that have them: .iplt, and .plt, .plt.sec and what else begins so. */
 enum { UNWIND_PLTS = 4 };
 
-/* One rule holds for all stubs of a section, whatever comes before them in it. */
+/* All stubs of a section; one rule holds for them. */
 struct unwind_plt {
 	uint64_t start, end;
 	struct unwind_rule rule;

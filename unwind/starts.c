@@ -270,7 +270,9 @@ static int make_bits(struct unwind_starts *t, const uint32_t *at, size_t n)
 int unwind_starts_find(struct unwind_starts *out, const struct unwind_source *s, const uint32_t *at,
 		       size_t n)
 {
-	struct unwind_starts t = { .entry = s->image.entry, .machine = s->machine };
+	struct unwind_starts t = { .is_memory = s->is_memory,
+				   .entry = s->image.entry,
+				   .machine = s->machine };
 	const bool is_known = s->machine == EM_X86_64 || s->machine == EM_AARCH64;
 	int made = 0;
 

@@ -14,6 +14,7 @@ struct unwind_source;
  * There are bits only for pages in which somebody will ask: of 200 MB of code that is little.
  */
 struct unwind_starts {
+	bool is_memory; /* of no file: what is a function is seen by its return alone */
 	uint64_t entry; /* where the program begins, which is one of them */
 	uint16_t machine;
 	uint64_t base; /* the address that bit 0 is of */

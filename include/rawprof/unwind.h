@@ -223,8 +223,9 @@ int unwind_table_build(struct unwind_table **out, int fd);
 int unwind_table_build_image(struct unwind_table **out, const void *image, size_t size);
 /*
  * A table of rules that are computed of @size bytes of code in memory, which no file describes, of
- * @machine; its addresses count from there. What has no rule is UNWIND_NO_ROW with UNWIND_COMPUTED.
- * -ENODATA: there are none for that machine. -EFBIG, -ENOMEM.
+ * @machine; its addresses count from there. What has no rule is UNWIND_NO_ROW, up to the last page
+ * that has one with UNWIND_COMPUTED. -ENODATA: nothing has, or it is not known how to, for that
+ * machine. -EFBIG, -ENOMEM.
  */
 int unwind_table_build_code(struct unwind_table **out, uint16_t machine, const void *code,
 			    size_t size);

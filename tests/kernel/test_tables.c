@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include "programs/shared/unwind.h"
+#include "record/generated_code.h"
 #include "record/table_maker.h"
 #include "record/tables.h"
 
@@ -430,6 +431,103 @@ START_TEST(test_made_beside)
 }
 END_TEST
 
+/* ---- code in memory */
+
+#ifdef __x86_64__
+/* One without a frame: by how it begins it is none; by its instructions it is. */
+static const uint8_t compiled[] = { 0x53, 0x31, 0xc0, 0x5b, 0xc3 }; /* push, xor, pop %rbx, ret */
+
+static char *code_in_memory(size_t size)
+{
+	char *code = mmap(NULL, size, PROT_READ | PROT_WRITE | PROT_EXEC,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	ck_assert_ptr_ne(code, MAP_FAILED);
+	memcpy(code + size - GENERATED_CODE_MAX, compiled, sizeof(compiled));
+	return code;
+}
+
+/* Calls that lead to calls, each time others: as slow as it gets. */
+static void put_slow(char *code, uint32_t number)
+{
+	for (size_t i = 0; i + 5 <= GENERATED_CODE_MAX; i += 5)
+		memcpy(code + i, "\xe8\0\x10\0\0", 5);
+	memcpy(code + GENERATED_CODE_MAX - sizeof(number), &number, sizeof(number));
+}
+
+/* Who makes code that takes long has a part of the time, and others have theirs. */
+START_TEST(test_code_has_a_part_of_the_time)
+{
+	struct record_table_store *s = open_store();
+	struct generated_time time = { 0 };
+	char *code = code_in_memory(GENERATED_CODE_MAX), *slow = code_in_memory(GENERATED_CODE_MAX);
+	const uint64_t start = (uintptr_t)code;
+	const uint32_t pid = (uint32_t)getpid();
+	bool waits = false;
+	uint32_t n = 0;
+
+	ck_assert_ptr_null(record_generated_code(s, pid, start, 4096, NULL, &waits));
+	ck_assert_ptr_nonnull(record_generated_code(s, pid, start, 4096, &time, &waits));
+	while (n < 10000 && !waits) {
+		put_slow(slow, n++);
+		record_generated_code(s, pid, (uintptr_t)slow, GENERATED_CODE_MAX, &time, &waits);
+	}
+	ck_assert_uint_gt(n, 1);
+	ck_assert(waits);
+	/* What is known takes none; another user has some. */
+	ck_assert_ptr_nonnull(record_generated_code(s, pid, start, 4096, &time, &waits));
+	waits = false;
+	code[8] = 1;
+	ck_assert_ptr_null(record_generated_code(s, pid, start, 4096, &time, &waits));
+	ck_assert(waits);
+	time.of[0].uid++;
+	waits = false;
+	ck_assert_ptr_nonnull(record_generated_code(s, pid, start, 4096, &time, &waits));
+	ck_assert(!waits);
+	munmap(code, GENERATED_CODE_MAX);
+	munmap(slow, GENERATED_CODE_MAX);
+	record_table_store_close(s);
+	rp_fds_close(fds, MAPS);
+}
+END_TEST
+
+/* Of a large mapping those parts are looked at that walks went astray from. */
+START_TEST(test_parts_of_code)
+{
+	const size_t size = 10 * GENERATED_CODE_MAX;
+	char *code = code_in_memory(size);
+	const uint64_t part = (uintptr_t)code + size - GENERATED_CODE_MAX, astray[] = { part + 1 },
+		       elsewhere[] = { (uintptr_t)code + 1 };
+	const uint32_t pid = (uint32_t)getpid();
+	struct record_tables_maps to;
+	struct record_tables *feed;
+	struct unwind_mappings *m;
+
+	open_maps();
+	to = (struct record_tables_maps){ fds[PROCS], fds[RANGE],  fds[INDEX],	    fds[RULES],
+					  fds[ROWS],  .files = -1, .only_hit = true };
+	ck_assert_int_eq(record_tables_open(&feed, &to), 0);
+	m = mmap(NULL, sizeof(*m), PROT_READ, MAP_SHARED, fds[RANGE], 0);
+	ck_assert_ptr_ne(m, MAP_FAILED);
+	memcpy(code + GENERATED_CODE_MAX, "\x31\xc0", 2);
+	ck_assert(record_tables_astray(feed, pid, elsewhere, 1));
+	ck_assert(!record_tables_astray(feed, pid, elsewhere, 1));
+	record_tables_refresh(feed);
+	ck_assert_uint_eq(kind_at(m, code), UNWIND_BY_FP);
+	ck_assert_uint_eq(kind_at(m, (char *)(uintptr_t)part), UNWIND_BY_FP);
+	ck_assert(record_tables_astray(feed, pid, astray, 1));
+	record_tables_refresh(feed);
+	ck_assert_uint_eq(kind_at(m, code), UNWIND_BY_FP);
+	ck_assert_uint_eq(kind_at(m, (char *)(uintptr_t)(part - 4096)), UNWIND_BY_FP);
+	ck_assert_uint_eq(kind_at(m, (char *)(uintptr_t)part), UNWIND_BY_TABLE);
+	munmap((void *)(uintptr_t)m, sizeof(*m));
+	munmap(code, size);
+	record_tables_close(feed);
+	rp_fds_close(fds, MAPS);
+}
+END_TEST
+#endif
+
 int main(void)
 {
 	Suite *suite = suite_create("tables");
@@ -443,6 +541,10 @@ int main(void)
 	tcase_add_test(tc, test_children_are_forgotten);
 	tcase_add_test(tc, test_short_lived_files);
 	tcase_add_test(tc, test_made_beside);
+#ifdef __x86_64__
+	tcase_add_test(tc, test_code_has_a_part_of_the_time);
+	tcase_add_test(tc, test_parts_of_code);
+#endif
 	tcase_set_timeout(tc, 60);
 	suite_add_tcase(suite, tc);
 	return run_suite(suite);

@@ -171,7 +171,7 @@ static uint8_t rule_at(const struct unwind_table *t, uint64_t addr)
 	return unwind_table_rule(t, addr)->kind;
 }
 
-/* Between two functions that have FDEs; code around it has rules of its own, or none. */
+/* Between two functions that have FDEs; with and without looking at the code around it. */
 START_TEST(in_a_table)
 {
 	static struct made m;
@@ -184,7 +184,8 @@ START_TEST(in_a_table)
 				   .plts = { { 0x2010, 0x2080, on_stack },
 					     { 0x3000, 0x3040, on_stack },
 					     { MADE_CODE_END - 16, MADE_CODE_END + 16, on_stack } },
-				   .nplts = 3 };
+				   .nplts = 3,
+				   .is_computed = _i };
 	struct unwind_table *t;
 
 	memset(&m, 0, sizeof(m));
@@ -221,7 +222,7 @@ int main(void)
 	tcase_add_test(t, of_several_sections);
 	tcase_add_test(t, of_no_more_sections_than_there_is_room_for);
 	tcase_add_test(t, of_nothing_that_is_not_known);
-	tcase_add_test(t, in_a_table);
+	tcase_add_loop_test(t, in_a_table, 0, 2);
 	suite_add_tcase(s, t);
 	srunner_run_all(r, CK_NORMAL);
 	failed = srunner_ntests_failed(r);
