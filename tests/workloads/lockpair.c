@@ -24,6 +24,7 @@
 #include <errno.h>
 #include <linux/futex.h>
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <stdio.h>
@@ -49,6 +50,7 @@ static useconds_t hold_us;
 static uint64_t waited_ns;
 static pthread_barrier_t begin;
 static volatile int ready;
+static volatile int asks; /* asker is about to: on a busy machine it may come late */
 
 static uint64_t now_ns(void)
 {
@@ -97,6 +99,9 @@ static NOINLINE void rebuild(void)
 	if (is("twice"))
 		pthread_mutex_lock(the_mutex());
 	pthread_barrier_wait(&begin);
+	while (!asks)
+		sched_yield();
+	asks = 0;
 	usleep(hold_us);
 	if (is("twice"))
 		pthread_mutex_unlock(the_mutex());
@@ -140,6 +145,7 @@ static NOINLINE void lookup(void)
 	struct timespec until = deadline();
 	pthread_t thread;
 
+	asks = 1;
 	if (is("rwlock")) {
 		pthread_rwlock_rdlock(&table_lock);
 		pthread_rwlock_unlock(&table_lock);
