@@ -486,10 +486,11 @@ int unwind_table_build_code(struct unwind_table **out, uint16_t machine, const v
 						    .entry = UINT64_MAX, /* it is no program */
 						    .segments = &segment,
 						    .nsegments = 1 } };
-
 	struct unwind_table *t = NULL;
-	int err =
-		unwind_gaps_are_filled(&s) ? unwind_table_make(&s, UNWIND_PART_ROWS, &t) : -ENODATA;
+	int err = -ENODATA;
+
+	if (unwind_gaps_are_filled(&s))
+		err = unwind_table_make(&s, UNWIND_PART_ROWS, &t);
 
 	if (!err && !any_rule(t))
 		err = -ENODATA;

@@ -85,9 +85,9 @@ static int follow(const struct unwind_source *s, const uint8_t *code, size_t siz
 {
 	struct rp_work work = rp_work_for(size, UNWIND_CODE_WORK);
 
+	/* There may be many pieces of memory, each soon another: none has more than it needs. */
 	if (s->is_memory)
-		work.left =
-			size * UNWIND_CODE_WORK + 1; /* there may be many such, each soon another */
+		work.left = size * UNWIND_CODE_WORK + 1;
 
 	f->has_state = false;
 	return s->machine == EM_AARCH64
