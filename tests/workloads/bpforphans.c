@@ -12,21 +12,34 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { MAX_ID = 1 << 22 };
+/* A machine that is up for a day has had millions; the kernel begins anew behind INT_MAX. */
+enum { HELD_BYTES = 1 << 28 };
 
 static struct kind {
 	const char *name, *fdinfo; /* how fdinfo names it */
 	int next;
-	unsigned char *held; /* [id] */
+	unsigned char *held; /* a bit of each id; pages appear as they are used */
 } kinds[] = {
 	{ "program", "prog_id:", BPF_PROG_GET_NEXT_ID, NULL },
 	{ "map", "map_id:", BPF_MAP_GET_NEXT_ID, NULL },
 	{ "link", "link_id:", BPF_LINK_GET_NEXT_ID, NULL },
 };
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
+
+static void hold(struct kind *k, unsigned long id)
+{
+	if (id / 8 < HELD_BYTES)
+		k->held[id / 8] |= (unsigned char)(1U << id % 8);
+}
+
+static int is_held(const struct kind *k, unsigned int id)
+{
+	return id / 8 < HELD_BYTES && k->held[id / 8] >> id % 8 & 1;
+}
 
 static void read_fdinfo(const char *path)
 {
@@ -36,12 +49,9 @@ static void read_fdinfo(const char *path)
 	while (f && fgets(line, sizeof(line), f)) {
 		for (int i = 0; i < KINDS; i++) {
 			size_t n = strlen(kinds[i].fdinfo);
-			unsigned long id = strncmp(line, kinds[i].fdinfo, n)
-						   ? MAX_ID
-						   : strtoul(line + n, NULL, 10);
 
-			if (id < MAX_ID)
-				kinds[i].held[id] = 1;
+			if (!strncmp(line, kinds[i].fdinfo, n))
+				hold(&kinds[i], strtoul(line + n, NULL, 10));
 		}
 	}
 	if (f)
@@ -74,8 +84,9 @@ int main(void)
 	union bpf_attr attr;
 
 	for (int i = 0; i < KINDS; i++) {
-		kinds[i].held = calloc(MAX_ID, 1);
-		if (!kinds[i].held)
+		kinds[i].held = mmap(NULL, HELD_BYTES, PROT_READ | PROT_WRITE,
+				     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		if (kinds[i].held == MAP_FAILED)
 			return 1;
 	}
 	each_number("/proc", "/fdinfo", read_process);
@@ -88,12 +99,11 @@ int main(void)
 			if (syscall(SYS_bpf, kinds[i].next, &attr, sizeof(attr)))
 				break;
 			id = attr.next_id;
-			if (id >= MAX_ID || !kinds[i].held[id])
+			if (!is_held(&kinds[i], id))
 				printf("%s %u\n", kinds[i].name, id);
 		}
 		if (errno != ENOENT)
 			printf("%s: %s\n", kinds[i].name, strerror(errno));
-		free(kinds[i].held);
 	}
 	return 0;
 }
