@@ -18,6 +18,11 @@ void record_early_free(struct record_early *e)
 	rp_id_set_free(&e->ever);
 }
 
+void record_early_later(struct record_early *e, uint32_t pid)
+{
+	rp_id_set_add(&e->waiting, pid);
+}
+
 /* One that never begins is looked at often for once only. */
 void record_early_add(struct record_early *e, uint32_t pid)
 {
@@ -25,12 +30,7 @@ void record_early_add(struct record_early *e, uint32_t pid)
 		rp_id_set_free(&e->ever);
 	if (rp_id_set_add(&e->ever, pid))
 		e->until = rp_monotonic_ns() + WINDOW_NS;
-	rp_id_set_add(&e->waiting, pid);
-}
-
-void record_early_later(struct record_early *e, uint32_t pid)
-{
-	rp_id_set_add(&e->waiting, pid);
+	record_early_later(e, pid);
 }
 
 void record_early_take(struct record_early *e, const struct id_set *current, struct id_set *changed)

@@ -18,7 +18,7 @@
 #include "table_store.h"
 
 enum {
-	ROWS = 1024, /* that are looked for in a mapping */
+	ROWS = 1024, /* that are looked for in a piece */
 	PAGE = 4096,
 	FREE_NS = 50 * 1000 * 1000, /* see struct generated_time */
 	PERCENT = 2,
@@ -36,7 +36,7 @@ static bool read_code(uint32_t pid, uint64_t start, uint8_t *code, size_t n)
 	return any;
 }
 
-/* What is known of the code of a mapping; what was computed, unless that is NULL, comes first. */
+/* What is known of a piece of code; what was computed, unless that is NULL, comes first. */
 struct found {
 	const struct generated_row *row;
 	size_t n;
@@ -105,12 +105,12 @@ static struct unwind_table *make_table(const struct found *f, size_t bytes)
 	return t;
 }
 
-static bool any_has_rule(const struct found *f)
+static bool any_row_has_rule(const struct found *f)
 {
 	for (size_t i = 0; i < f->n; i++)
 		if (f->row[i].rule.kind != UNWIND_NO_ROW)
 			return true;
-	return f->computed;
+	return false;
 }
 
 /*
@@ -144,7 +144,7 @@ static const struct stored_file *find(struct record_table_store *s, const struct
 static const struct stored_file *store(struct record_table_store *s, const struct stat *key,
 				       const struct found *f, size_t bytes)
 {
-	struct unwind_table *t = any_has_rule(f) ? make_table(f, bytes) : NULL;
+	struct unwind_table *t = make_table(f, bytes);
 	const struct stored_file *file = t ? record_table_store_made(s, key, t) : NULL;
 
 	unwind_table_free(t);
@@ -155,9 +155,13 @@ static const struct stored_file *store(struct record_table_store *s, const struc
 static const struct stored_file *by_beginnings(struct record_table_store *s, uint32_t pid,
 					       const struct found *f, size_t bytes)
 {
-	const struct stat key = key_of(pid, f->row, f->n * sizeof(*f->row), bytes);
-	const struct stored_file *known = any_has_rule(f) ? find(s, &key) : NULL;
+	const struct stored_file *known;
+	struct stat key;
 
+	if (!any_row_has_rule(f))
+		return NULL;
+	key = key_of(pid, f->row, f->n * sizeof(*f->row), bytes);
+	known = find(s, &key);
 	return known ? known : store(s, &key, f, bytes);
 }
 

@@ -289,11 +289,12 @@ static bool went_astray(const struct reading *r, uint64_t start, uint64_t end)
 }
 
 /* By how functions begin; where a walk went astray, by all that their instructions do. */
-static const struct stored_file *look_at_code(struct reading *r, uint64_t start, uint64_t end)
+static const struct stored_file *look_at_code(struct reading *r, uint64_t start, uint64_t end,
+					      bool is_astray)
 {
 	struct generated_time *computing = NULL;
 
-	if (end - start <= READING_CODE_BYTES - r->code_bytes && went_astray(r, start, end)) {
+	if (is_astray && end - start <= READING_CODE_BYTES - r->code_bytes) {
 		computing = &r->computing;
 		r->code_bytes += end - start;
 	} else if (r->ncode < READING_CODE && record_generated_is_known()) {
@@ -318,10 +319,12 @@ static void add_code(struct reading *r, const struct sym_proc_map *m)
 		start = m->end;
 	for (; start < m->end; start = end) {
 		const struct stored_file *file = NULL;
+		bool is_astray;
 
 		end = m->end - start < GENERATED_CODE_MAX ? m->end : start + GENERATED_CODE_MAX;
-		if (!is_large || went_astray(r, start, end))
-			file = look_at_code(r, start, end);
+		is_astray = went_astray(r, start, end);
+		if (!is_large || is_astray)
+			file = look_at_code(r, start, end, is_astray);
 		if (!file)
 			continue;
 		add_bare(r, bare, start, UNWIND_BY_FP);

@@ -486,19 +486,19 @@ int unwind_table_build_code(struct unwind_table **out, uint16_t machine, const v
 						    .entry = UINT64_MAX, /* it is no program */
 						    .segments = &segment,
 						    .nsegments = 1 } };
-	struct unwind_table *t = NULL;
+	struct unwind_table *t;
 	int err = -ENODATA;
 
 	if (unwind_gaps_are_filled(&s))
 		err = unwind_table_make(&s, UNWIND_PART_ROWS, &t);
-
-	if (!err && !any_rule(t))
-		err = -ENODATA;
-	if (!err)
-		*out = t;
-	else
+	if (err)
+		return err;
+	if (!any_rule(t)) {
 		unwind_table_free(t);
-	return err;
+		return -ENODATA;
+	}
+	*out = t;
+	return 0;
 }
 
 int unwind_table_build_image(struct unwind_table **out, const void *image, size_t size)

@@ -139,7 +139,7 @@ static void store(struct unwind_code_state *s, struct unwind_known at, unsigned 
 /* The caller's rbp comes back, or an address of the stack does, or something else. */
 static bool load(struct unwind_code_state *s, unsigned int reg, struct unwind_known at)
 {
-	if (reg == X86_BP && s->saved.from && same(at, s->saved)) {
+	if (reg == X86_BP && same(at, s->saved)) {
 		s->fp = FP_IN_PLACE;
 		s->saved = s->bp = unknown;
 		return true;
@@ -435,8 +435,6 @@ struct unwind_code_state unwind_code_meet(const struct unwind_code_state *a,
 	m.bp = meet(a->bp, b->bp);
 	m.saved = meet(a->saved, b->saved);
 	m.fp = meet_fp(a, b, m.saved);
-	if (m.fp != FP_SAVED && m.fp != FP_IN_PLACE)
-		m.saved = unknown;
 	if (same(a->slot, b->slot) && same(a->in_slot, b->in_slot)) {
 		m.slot = a->slot;
 		m.in_slot = a->in_slot;

@@ -49,7 +49,7 @@ done
 printf '%s\n' 'all: $(patsubst %.c,%.o,$(wildcard *.c))' '%.o: %.c ; gcc -O2 -c $<' >"$tmp/c/Makefile"
 gcc -O2 -o "$tmp/forks" "$here/forks.c" || exit 1
 command -v mcs >/dev/null && mcs -out:"$tmp/work.exe" "$here/work.cs"
-command -v ld.lld >/dev/null && gcc -O2 -fno-builtin -fuse-ld=lld -o "$tmp/plt" "$here/plt.c"
+command -v ld.lld >/dev/null && gcc -O2 -D_GNU_SOURCE -fno-builtin -fuse-ld=lld -o "$tmp/plt" tests/workloads/plt.c
 command -v musl-gcc >/dev/null && musl-gcc -O2 -static -o "$tmp/musl" "$here/musl.c"
 if command -v go >/dev/null; then
 	GOCACHE=$tmp/cache GO111MODULE=off HOME=$tmp go build -o "$tmp/go" "$here/work.go" &&

@@ -368,12 +368,14 @@ static int named_register(const char *message)
 {
 	static const char of_kfunc[] = "Possibly NULL pointer passed to trusted arg";
 	const size_t length = sizeof(of_kfunc) - 1;
-	int reg = NOWHERE;
+	int reg = NOWHERE, argument;
 
-	if (message[0] == 'R' && isdigit((unsigned char)message[1]))
+	if (message[0] == 'R' && isdigit((unsigned char)message[1])) {
 		reg = atoi(message + 1);
-	else if (!strncmp(message, of_kfunc, length) && isdigit((unsigned char)message[length]))
-		reg = (int)(1U + (unsigned int)atoi(message + length));
+	} else if (!strncmp(message, of_kfunc, length) && isdigit((unsigned char)message[length])) {
+		argument = atoi(message + length);
+		reg = argument < 9 ? argument + 1 : NOWHERE;
+	}
 	return reg < 0 || reg > 9 ? NOWHERE : reg;
 }
 

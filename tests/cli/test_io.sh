@@ -107,14 +107,11 @@ record() {
 hists() { python3 tests/cli/io.py hists "$tmp/json" >"$tmp/hists"; }
 count_of() { hists && awk -v n="$1" '$1 == n { c = $(NF - 1) } END { print c + 0 }' "$tmp/hists"; }
 sum_of() { hists && awk -v n="$1" '$1 == n { s = $NF } END { print s + 0 }' "$tmp/hists"; }
+lost() { python3 tests/cli/io.py totals "$tmp/json" | cut -d ' ' -f 3; }
 # closes NAME: the JSON says so, what is kept is in the histograms, and none is lost.
-adds_up() {
+closes() {
 	has "$1: the ledger closes" "$tmp/json" '"closes":true'
 	is "$1: all that is kept is shown" "$(python3 tests/cli/io.py totals "$tmp/json" | awk '{ print $1 == $2 }')" 1
-}
-lost() { python3 tests/cli/io.py totals "$tmp/json" | cut -d ' ' -f 3; }
-closes() {
-	adds_up "$1"
 	is "$1: none is lost" "$(lost)" 0
 }
 leaves_nothing_from_here
@@ -270,12 +267,17 @@ has 'prometheus' "$out" '^rawprof_io_latency_seconds_count\{disk="loop[0-9]+",op
 
 if unshare -m sh -c 'mount -t tmpfs none /sys/kernel/btf' 2>/dev/null; then
 	without_btf() { run unshare -m sh -c 'mount -t tmpfs none /sys/kernel/btf; exec "$0" "$@"' "$rawprof" io "$@"; }
-	without_btf --sizes --by op --disk "$disk" --format json -o "$tmp/json" -- "${writer[@]}"
-	has 'no BTF: says what it does without' "$err" 'no BTF tracepoints: requests count from where they are issued'
 	# What completes while another program is at work on that CPU is not seen by one of this kind: it is lost, and said to be.
-	is 'no BTF: writes, seen or lost' "$(($(count_of write) + $(lost)))" 20
-	is 'no BTF: bytes' "$(sum_of write)" $((($(count_of write)) * 65536))
-	adds_up 'no BTF'
+	# A busy machine may take such a program off the CPU for long, and has several tries.
+	for _ in 1 2 3 4 5; do
+		without_btf --sizes --by op --disk "$disk" --format json -o "$tmp/json" -- "${writer[@]}"
+		is 'no BTF: writes, seen or lost' "$(($(count_of write) + $(lost)))" 20
+		[ "$(lost)" -gt 0 ] || break
+	done
+	has 'no BTF: says what it does without' "$err" 'no BTF tracepoints: requests count from where they are issued'
+	is 'no BTF: writes' "$(count_of write)" 20
+	is 'no BTF: bytes' "$(sum_of write)" $((20 * 65536))
+	closes 'no BTF'
 	without_btf --log --disk "$disk" -- "$work/fsyncs" "$loop" 100 direct
 	is 'no BTF: lines, and whose' \
 		"$(($(grep -cE '^ +[0-9.]+ fsyncs +[0-9]+ loop[0-9]+ +read +[0-9]+ +4096 ' "$out") + $(ledger LOST)))" 100
@@ -286,8 +288,11 @@ if unshare -m sh -c 'mount -t tmpfs none /sys/kernel/btf' 2>/dev/null; then
 		wait
 		holds 'no BTF: flushes' "$(count_of flush) > 10"
 	}
-	without_btf --stacks --weight requests --format folded -o "$tmp/folded" --disk "$disk" -- "${writer[@]}"
-	is 'no BTF: stacks' "$(($(awk '/^dd;/ { n += $NF } END { print n + 0 }' "$tmp/folded") + $(ledger LOST)))" 20
+	for _ in 1 2 3 4 5; do
+		without_btf --stacks --weight requests --format folded -o "$tmp/folded" --disk "$disk" -- "${writer[@]}"
+		[ "$(ledger LOST)" -gt 0 ] || break
+	done
+	is 'no BTF: stacks' "$(awk '/^dd;/ { n += $NF } END { print n + 0 }' "$tmp/folded")" 20
 	without_btf --fsync 1
 	is 'no BTF: --fsync: status' $status 1
 	has 'no BTF: --fsync: says why' "$err" 'BTF tracepoints alone'

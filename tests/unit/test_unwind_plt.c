@@ -58,26 +58,23 @@ static void is_found(uint64_t size, uint64_t header, const struct unwind_rule *r
 	is_rule(&plts[0].rule, rule);
 }
 
+/* The second for indirect branch tracking. */
+static const struct {
+	char code[17];
+	int16_t pushed;
+} lld[] = {
+	{ "\xff\x25\x6a\x22\0\0\x68\0\0\0\0\xe9\xe0\xff\xff\xff", 11 },
+	{ "\xf3\x0f\x1e\xfa\x68\1\0\0\0\xe9\xe2\xff\xff\xff\x66\x90", 9 },
+};
+
 START_TEST(of_lld)
 {
 	struct unwind_rule rule = on_stack;
 
 	rule.kind = UNWIND_PLT;
-	rule.arg = 11;
+	rule.arg = lld[_i].pushed;
 	PUT(SECTION, "\xff\x35\x6a\x22\0\0\xff\x25\x6c\x22\0\0\x0f\x1f\x40\0");
-	PUT(SECTION + 16, "\xff\x25\x6a\x22\0\0\x68\0\0\0\0\xe9\xe0\xff\xff\xff");
-	is_found(128, 16, &rule);
-}
-END_TEST
-
-START_TEST(of_lld_for_indirect_branch_tracking)
-{
-	struct unwind_rule rule = on_stack;
-
-	rule.kind = UNWIND_PLT;
-	rule.arg = 9;
-	PUT(SECTION, "\xff\x35\x6a\x22\0\0\xff\x25\x6c\x22\0\0\x0f\x1f\x40\0");
-	PUT(SECTION + 16, "\xf3\x0f\x1e\xfa\x68\1\0\0\0\xe9\xe2\xff\xff\xff\x66\x90");
+	PUT(SECTION + 16, lld[_i].code);
 	is_found(128, 16, &rule);
 }
 END_TEST
@@ -215,8 +212,7 @@ int main(void)
 	int failed;
 
 	tcase_add_checked_fixture(t, setup, NULL);
-	tcase_add_test(t, of_lld);
-	tcase_add_test(t, of_lld_for_indirect_branch_tracking);
+	tcase_add_loop_test(t, of_lld, 0, 2);
 	tcase_add_test(t, of_mold);
 	tcase_add_loop_test(t, of_arm64, 0, 2);
 	tcase_add_test(t, of_several_sections);
