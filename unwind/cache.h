@@ -7,13 +7,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* All zeroes but for the first two: it is counted when it is written to first. */
+enum { UNWIND_CACHE_NAME = 2 * 16 + 1 }; /* bytes of a name: those of a key, in hexadecimal */
+
 struct unwind_cache_dir {
 	int fd;
 	uint64_t max_bytes;
 	uint64_t bytes;
 	bool is_counted; /* bytes is the sum of all entries */
 };
+
+/*
+ * As unwind_cache_open(); *@secret is the directory's. What is in it is counted when it is written
+ * to first.
+ */
+struct unwind_secret;
+int unwind_cache_dir_open(struct unwind_cache_dir *out, const char *dir, uint64_t max_bytes,
+			  struct unwind_secret *secret);
 
 /*
  * Stores the entry @name, 32 hexadecimal digits, whole or not at all; those that were used least

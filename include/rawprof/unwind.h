@@ -260,7 +260,8 @@ void unwind_cache_close(struct unwind_cache *c);
 /*
  * unwind_table_build(), or the table that an earlier one left. Entries are found by the contents of
  * what they were made of (.eh_frame and where it and the code lie), as a build-id does not change
- * when tools rewrite a file. A damaged entry is made anew; one that cannot be written is no error.
+ * when tools rewrite a file; of a file that is the same as it was (unwind/known.h) nothing is read.
+ * A damaged entry is made anew; one that cannot be written is no error.
  * Rules for code without an FDE are in it if @is_computed, or if they were computed earlier: that
  * takes longer than all else.
  * @c may be NULL, or be used by several threads. @was_cached, unless NULL, says which it was.
