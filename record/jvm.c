@@ -86,6 +86,11 @@ static struct known_process *find_process(const struct record_jvm *j, uint32_t p
 	return NULL;
 }
 
+bool record_jvm_has(const struct record_jvm *j, uint32_t pid)
+{
+	return j && find_process(j, pid);
+}
+
 void record_jvm_ended(struct record_jvm *j, uint32_t pid)
 {
 	struct known_process *p = j ? find_process(j, pid) : NULL;

@@ -272,10 +272,16 @@ static void add_vdso(struct reading *r, const struct sym_proc_map *m)
 		add_parts(r, file, m->start, m->end, m->start - file->loads[0].vaddr);
 }
 
-/* A walk of the process did, from there. */
+/*
+ * A walk of the process did, from there. What a virtual machine says of its code is better than
+ * what can be computed of it: that has no names.
+ */
 static bool went_astray(const struct reading *r, uint64_t start, uint64_t end)
 {
 	const struct id_set *astray = r->from->astray;
+
+	if (record_jvm_has(r->from->jvm, r->pid) || record_v8_has(r->from->v8, r->pid))
+		return false;
 
 	for (uint32_t i = 0; i < rp_id_set_count(astray); i++) {
 		const uint64_t id = rp_id_set_at(astray, i), first = FUNCTION_OF(r->pid, start);

@@ -128,6 +128,11 @@ void record_v8_mapped(struct record_v8 *p, uint32_t pid, const struct sym_proc_m
 				    .bytecode_type = p->layouts[f->layout - 1]->type_bytecode };
 }
 
+bool record_v8_has(const struct record_v8 *p, uint32_t pid)
+{
+	return p && rp_hash_find(&p->processes, &pid);
+}
+
 /* ---- records */
 
 static bool read_memory(void *ctx, uint64_t address, void *out, size_t n)

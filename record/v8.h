@@ -29,6 +29,9 @@ void record_v8_close(struct record_v8 *p);
 void record_v8_mapped(struct record_v8 *p, uint32_t pid, const struct sym_proc_map *m,
 		      int (*open)(void *ctx), void *ctx, struct v8_process *out);
 
+/* Was one found in the process? @p may be NULL. */
+bool record_v8_has(const struct record_v8 *p, uint32_t pid);
+
 /* A record came: what is new in it is named. 0 or -ENOMEM. */
 int record_v8_saw(struct record_v8 *p, const struct stack_record *record);
 

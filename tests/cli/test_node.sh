@@ -104,7 +104,7 @@ lacks '--native: no frame of JavaScript' "$out" ';(main|recursion);'
 folded -F 999 --python-only -- "$node" "$frames" 400
 lacks '--python-only: of JavaScript too no other frames' "$out" ';main;.*(Builtins_|v8::|node::)'
 has '--python-only: its functions' "$out" ';main;recursion;'
-run "$rawprof" cpu -F 999 --format json -- "$node" "$frames" 50
+run "$rawprof" cpu -F 999 --format json -- "$node" "$frames" 200
 has 'json: their kind' "$out" '"kind":"js"'
 has 'json: their file' "$out" '"file":"[^"]*tests/workloads/frames.js"'
 

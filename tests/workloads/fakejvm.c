@@ -4,9 +4,10 @@
  * knows of its code leads back to itself, nowhere, or is of enormous size. Burns CPU time in burn()
  * meanwhile, which its code heap has called.
  *
- *	libjvm.so circle|nowhere|huge SECONDS [offsets]
+ *	libjvm.so circle|nowhere|huge SECONDS [offsets|lost]
  *
  * offsets: its tables are those of Java 25, where a CodeBlob has offsets instead of addresses.
+ * lost: its code has no frame pointer while it calls, so that stacks end there.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -144,7 +145,10 @@ static void put64(void *at, uint64_t value)
 	memcpy(at, &value, sizeof(value));
 }
 
-/* push %rbp; mov %rsp, %rbp; movabs $burn_inside, %rax; call *%rax; leave; ret */
+/*
+ * push %rbp; mov %rsp, %rbp; movabs $burn_inside, %rax; call *%rax; leave; ret. Lost: %rbp is zero
+ * (xor %ebp, %ebp; nop) and comes back by a pop instead of leave.
+ */
 static void make_code(unsigned char *at)
 {
 	static const unsigned char before[] = { 0x55, 0x48, 0x89, 0xe5, 0x48, 0xb8 };
@@ -153,6 +157,12 @@ static void make_code(unsigned char *at)
 	memcpy(at, before, sizeof(before));
 	put64(at + sizeof(before), (uintptr_t)burn_inside);
 	memcpy(at + sizeof(before) + 8, after, sizeof(after));
+}
+
+static void lose_frame_pointer(unsigned char *code)
+{
+	memcpy(code + 1, "\x31\xed\x90", 3);
+	code[16] = 0x5d;
 }
 
 static void lie(unsigned char *blob, const char *how)
@@ -214,8 +224,10 @@ int main(int argc, char **argv)
 	if (argc < 3)
 		return 2;
 	code = make_heap(argv[1]);
-	if (argc > 3)
+	if (argc > 3 && !strcmp(argv[3], "offsets"))
 		take_offsets(code - BLOB_CODE);
+	else if (argc > 3)
+		lose_frame_pointer(code);
 	memcpy(&call, &code, sizeof(call));
 	seconds = atof(argv[2]);
 	call();
