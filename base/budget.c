@@ -43,7 +43,8 @@ bool rp_work_spend(struct rp_work *work, uint64_t bytes)
 	if (work->unwatched < WATCH_EVERY)
 		return true;
 	work->unwatched = 0;
-	if (watch_stop && watch_stop(watch_ctx))
+	work->is_stopped = watch_stop && watch_stop(watch_ctx);
+	if (work->is_stopped)
 		work->left = 0;
 	return work->left > 0;
 }

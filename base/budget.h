@@ -17,6 +17,7 @@
 struct rp_work {
 	uint64_t left;	    /* bytes that may still be looked at */
 	uint64_t unwatched; /* of those spent: since rp_work_watch()'s function was last asked */
+	bool is_stopped;    /* the function said so: the file is not to blame */
 };
 
 /* So many times the bytes of a file that has @size, and a little for small ones. */

@@ -129,7 +129,7 @@ static struct stat key_of(uint32_t pid, const void *data, size_t size, size_t by
 	return (struct stat){ .st_ino = (uint64_t)rp_hash_bytes(data, half) << 32 |
 					rp_hash_bytes((const char *)data + half, size - half),
 			      .st_size = (off_t)bytes,
-			      .st_mtim.tv_sec = process.st_uid,
+			      .st_ctim.tv_sec = process.st_uid,
 			      .st_uid = process.st_uid };
 }
 

@@ -221,7 +221,7 @@ static struct stored_file *settle(struct record_table_store *s, const struct sto
 static struct stored_file key_of(const struct stat *st)
 {
 	return (struct stored_file){
-		.dev = st->st_dev, .inode = st->st_ino, .size = st->st_size, .changed = st->st_mtim
+		.dev = st->st_dev, .inode = st->st_ino, .size = st->st_size, .changed = st->st_ctim
 	};
 }
 

@@ -77,7 +77,7 @@ const struct stored_file *record_table_store_file(struct record_table_store *s, 
 						  bool is_computed);
 /*
  * What is no file has a table too: @t, which stays the caller's, by a key that is like a file's of
- * device 0: st_ino, st_size, st_mtim; st_uid: who pays for it. NULL: there is no memory.
+ * device 0: st_ino, st_size, st_ctim; st_uid: who pays for it. NULL: there is no memory.
  */
 struct unwind_table;
 struct stat;

@@ -211,6 +211,7 @@ static int read_source(struct asked *a, struct unwind_source *s, int fd)
 
 	if (err || !a->c)
 		return err;
+	a->has_name &= !s->is_elsewhere; /* it is no matter of this file alone */
 	for (int i = 0; i < 2; i++) {
 		s->is_computed = i;
 		key[i] = unwind_source_key(s, &a->c->secret);

@@ -78,15 +78,29 @@ static uint32_t skip_known(const struct follow *f, uint32_t at)
 	return at;
 }
 
+/* How many jumps by a table there are up to @at: they are in order. */
+static size_t tables_before(const struct follow *f, uint32_t at)
+{
+	size_t low = 0, high = f->ntables;
+
+	while (low < high) {
+		const size_t middle = (low + high) / 2;
+
+		if (f->tables[middle].at > at)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return low;
+}
+
 /* Cases of a switch lie near the jump to them. */
 static bool try_tables(struct follow *f, uint32_t at)
 {
 	uint32_t tried[TABLES], n = 0;
-	size_t i = f->ntables;
+	size_t i = tables_before(f, at), last = i > TABLES_LOOKED_AT ? i - TABLES_LOOKED_AT : 0;
 
-	while (i && f->tables[i - 1].at > at)
-		i--;
-	while (i-- && n < TABLES && at - f->tables[i].at < TABLE_REACH) {
+	while (i-- > last && n < TABLES && at - f->tables[i].at < TABLE_REACH) {
 		struct unwind_code_state s = *unwind_code_state_of(f, f->tables[i].state);
 		uint32_t k = 0;
 

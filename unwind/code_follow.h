@@ -15,6 +15,7 @@ enum {
 	ROUNDS = 8,
 	TABLES = 4, /* tried for a place that nothing leads to, so far before it: */
 	TABLE_REACH = 64 << 10,
+	TABLES_LOOKED_AT = 64, /* for that: many may have the same state */
 	TABLES_MAX = 4096,
 };
 

@@ -174,5 +174,6 @@ int unwind_debug_frame_read(struct unwind_source *s, const struct unwind_image *
 	int err = read_here(s, m);
 
 	/* A file whose sections cannot be read has no link either. */
-	return err == -ENODATA && m->fd >= 0 && m->nsections ? read_separate(s, m->fd) : err;
+	s->is_elsewhere = err == -ENODATA && m->fd >= 0 && m->nsections;
+	return s->is_elsewhere ? read_separate(s, m->fd) : err;
 }

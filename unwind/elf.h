@@ -52,6 +52,7 @@ struct unwind_source {
 	struct unwind_code *code; /* executable segments: ascending, disjoint, not empty */
 	size_t ncode;
 	bool is_debug_frame; /* no .eh_frame, but this, in the file or its debug file */
+	bool is_elsewhere;   /* that was looked for in a debug file, which may come and go */
 	uint64_t addr;	     /* of .eh_frame */
 	uint8_t *data;	     /* its bytes, taken from the memory that files may have */
 	size_t size;

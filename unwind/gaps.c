@@ -21,6 +21,7 @@ struct filling {
 	void *ctx;
 	const struct unwind_rule *none; /* for what has no rule */
 	uint64_t next;			/* behind the last instruction that has a rule, */
+	bool is_stopped;		/* the person wants no more of it */
 	bool has_state;
 	union { /*   and what is known of that one */
 		struct unwind_code_state state;
@@ -84,15 +85,19 @@ static int follow(const struct unwind_source *s, const uint8_t *code, size_t siz
 		  const struct unwind_starts *starts, struct filling *f)
 {
 	struct rp_work work = rp_work_for(size, UNWIND_CODE_WORK);
+	int err;
 
 	/* There may be many pieces of memory, each soon another: none has more than it needs. */
 	if (s->is_memory)
 		work.left = size * UNWIND_CODE_WORK + 1;
 
 	f->has_state = false;
-	return s->machine == EM_AARCH64
-		       ? unwind_arm64_follow(code, size, addr, starts, &work, take_arm64, f)
-		       : unwind_code_follow(code, size, addr, starts, &work, take_rule, f);
+	if (s->machine == EM_AARCH64)
+		err = unwind_arm64_follow(code, size, addr, starts, &work, take_arm64, f);
+	else
+		err = unwind_code_follow(code, size, addr, starts, &work, take_rule, f);
+	f->is_stopped |= work.is_stopped;
+	return err;
 }
 
 /* Of the piece of code at @addr: what it is, and what points to it. */
@@ -129,7 +134,7 @@ static int fill_piece(struct unwind_gaps *g, const struct unwind_source *s, uint
 			add_to_key(&g->sip, s->made->secret, &g->starts, addr, code, size);
 		err = follow(s, code, size, addr, &g->starts, f);
 	}
-	g->is_lost |= !is_there;
+	g->is_lost |= !is_there || f->is_stopped;
 	free(code);
 	rp_memory_give(memory);
 	return err;

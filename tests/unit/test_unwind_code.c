@@ -190,6 +190,32 @@ START_TEST(code_in_memory)
 }
 END_TEST
 
+/*
+ * Many jumps by a table, each before many places that nothing leads to: each of those is tried with
+ * the nearest. With all of them this takes minutes, which the test does not have.
+ */
+START_TEST(jumps_by_tables_everywhere)
+{
+	enum { SIZE_64K = 64 << 10, JUMPS = 4096 };
+	static const uint8_t begins[] = { 0x48, 0x83, 0xec, 0x08, 0x48, 0x83, 0xc4, 0x08 };
+	uint8_t *code = malloc(SIZE_64K);
+	struct unwind_table *t;
+	size_t at = sizeof(begins);
+
+	memset(code, 0x06, SIZE_64K); /* no instruction */
+	memcpy(code, begins, sizeof(begins));
+	for (int i = 0; i < JUMPS; i++, at += 4)
+		memcpy(code + at, "\x74\x02\xff\xe0", 4); /* je 1f; jmp *%rax; 1: */
+	code[at] = 0xc3;
+	for (int i = 0; i < 24; i++) {
+		ck_assert_int_eq(unwind_table_build_code(&t, EM_X86_64, code, SIZE_64K), 0);
+		ck_assert_int_eq(unwind_table_rule(t, 4)->cfa_off, 16);
+		unwind_table_free(t);
+	}
+	free(code);
+}
+END_TEST
+
 /* sub sp, sp, #32; str x30, [sp]; blr x0; ldr x30, [sp]; add sp, sp, #32; ret */
 START_TEST(code_in_memory_of_arm64)
 {
@@ -501,6 +527,7 @@ int main(void)
 	tcase_add_test(t, rbp_is_stored_and_changed);
 	tcase_add_test(t, code_in_memory);
 	tcase_add_test(t, code_in_memory_of_arm64);
+	tcase_add_test(t, jumps_by_tables_everywhere);
 	tcase_add_test(t, the_stack_pointer_is_stored);
 	tcase_add_test(t, a_helper_leaves_a_register_alone);
 	tcase_add_loop_test(t, a_helper_may_change_it, 0, sizeof(changing) / sizeof(changing[0]));

@@ -188,6 +188,33 @@ START_TEST(test_other_file_system)
 }
 END_TEST
 
+/* What a debug file says, or what is missing as there is none, is not known by the file. */
+START_TEST(test_debug_file)
+{
+	static const char make[] =
+		"cd %s && echo 'int f(void) { return 1; } int g(void) { return f() + 1; }' >a.c && "
+		"gcc -g -O2 -fno-asynchronous-unwind-tables -fno-unwind-tables -shared -nostdlib "
+		"-fPIC -o file a.c && objcopy --only-keep-debug file file.debug && strip file && "
+		"objcopy --add-gnu-debuglink=file.debug file && mv file.debug away";
+	char command[512];
+	struct unwind_table *t;
+	int fd;
+
+	snprintf(command, sizeof(command), make, base);
+	ck_assert_int_eq(system(command), 0);
+	make_known(true);
+	ck_assert_int_eq(ask(O_PATH, true), -ENOEXEC);
+	snprintf(command, sizeof(command), "cd %s && mv away file.debug", base);
+	ck_assert_int_eq(system(command), 0);
+	fd = open(file, O_RDONLY | O_CLOEXEC);
+	ck_assert_int_eq(unwind_cache_table(cache, &t, fd, true, NULL), 0);
+	ck_assert_uint_ge(t->nfdes, 2); /* f and g */
+	unwind_table_free(t);
+	close(fd);
+	ck_assert_int_eq(ask(O_PATH, true), -ENOEXEC);
+}
+END_TEST
+
 #ifdef __x86_64__
 extern const char __ehdr_start[], _init[];
 
@@ -254,6 +281,7 @@ int main(void)
 	tcase_add_test(t, test_changed);
 	tcase_add_test(t, test_of_others);
 	tcase_add_test(t, test_other_file_system);
+	tcase_add_test(t, test_debug_file);
 #ifdef __x86_64__
 	tcase_add_test(t, test_table_of_other_code);
 #endif
