@@ -93,12 +93,27 @@ static uint32_t kernel_walk_bytes(const struct record_options *opt)
 	return 8 * (wanted_frames(opt) < limit ? wanted_frames(opt) : (uint32_t)limit);
 }
 
-/* What a process maps is in such a tree since Linux 6.1: programs/shared/unwind_vma.c. */
-static bool has_maple_tree(void)
+/* Bytes into struct inode, under its names since Linux 6.11, since 6.6 and before; 0: no such. */
+static uint32_t find_inode_changed(const struct rp_btf *btf)
+{
+	static const char *const names[] = { "i_ctime_sec", "__i_ctime.tv_sec", "i_ctime.tv_sec" };
+	struct asm_access access;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!rp_btf_access(btf, "inode", names[i], &access, NULL))
+			return access.hop[0].offset;
+	return 0;
+}
+
+/* What a process maps is in a tree since Linux 6.1: programs/shared/unwind_vma.c. */
+static bool has_maple_tree(struct program_config *c)
 {
 	const struct rp_btf *btf;
 
-	return !rp_btf_kernel(&btf) && rp_btf_find(btf, "maple_arange_64", BTF_KIND_STRUCT) >= 0;
+	if (rp_btf_kernel(&btf) || rp_btf_find(btf, "maple_arange_64", BTF_KIND_STRUCT) < 0)
+		return false;
+	c->inode_changed = find_inode_changed(btf);
+	return c->inode_changed;
 }
 
 /* Kernels before 5.17 walk by tables too, with limits. */
@@ -111,7 +126,7 @@ static void choose_walk(const struct recording *rec, struct program_config *c)
 	c->own_regs = !regs;
 	c->bounded = !rp_has(RP_HAS_BPF_LOOP);
 	c->eh = regs || rec->profiler->has_regs;
-	c->vma = c->eh && regs && !c->bounded && has_maple_tree();
+	c->vma = c->eh && regs && !c->bounded && has_maple_tree(c);
 	if (!c->eh)
 		rp_log(RP_WARN, "no unwinding by tables here, which needs Linux 5.15 with BTF: "
 				"user stacks by frame pointers");

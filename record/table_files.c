@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A file is known to the kernel by device, inode and the page that a mapping begins at. */
+/* A file is known to the kernel by device, inode and more, and the page where a mapping begins. */
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -18,7 +18,8 @@ static struct unwind_file_key key_of(const struct stored_file *file, const struc
 					 .pgoff = l->offset / page,
 					 .size = (uint64_t)file->size,
 					 .dev = major(file->dev) << KERNEL_MINOR_BITS |
-						minor(file->dev) };
+						minor(file->dev),
+					 .changed = (uint32_t)file->changed.tv_sec };
 }
 
 uint32_t record_table_files_put(int fd, const struct stored_file *file)

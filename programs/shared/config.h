@@ -38,6 +38,7 @@ struct program_config {
 	uint32_t of_task;
 	/* The kernel is asked about mappings that user space did not tell yet; Linux 6.1 */
 	uint32_t vma;
+	uint32_t inode_changed;	   /* with it: where in struct inode the second of st_ctime is */
 	uint32_t some_kernel_only; /* tags with STACK_KERNEL_ONLY in them are in use */
 	/* The context is a perf event's; if it hit user code there is no kernel stack. */
 	uint32_t user_code;

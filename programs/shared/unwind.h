@@ -58,10 +58,10 @@ struct unwind_mapping {
 /* A file's executable mapping, as the kernel has it; the key of unwind_files. */
 struct unwind_file_key {
 	uint64_t inode;
-	uint64_t pgoff; /* pages */
-	uint64_t size;	/* of the file: not that of another one that has its number by now */
-	uint32_t dev;	/* as the kernel counts: major << 20 | minor */
-	uint32_t unused;
+	uint64_t pgoff;	  /* pages */
+	uint64_t size;	  /* of the file: not that of another one that has its number by now */
+	uint32_t dev;	  /* as the kernel counts: major << 20 | minor */
+	uint32_t changed; /* in which second (st_ctime), of which this is the lower half */
 };
 /*
  * Value of unwind_files: the table of a file, for processes that are not in unwind_procs yet.

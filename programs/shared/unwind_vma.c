@@ -53,7 +53,8 @@ enum {
 	KEY_INODE = KEY + offsetof(struct unwind_file_key, inode),
 	KEY_PGOFF = KEY + offsetof(struct unwind_file_key, pgoff),
 	KEY_SIZE = KEY + offsetof(struct unwind_file_key, size),
-	KEY_DEV = KEY + offsetof(struct unwind_file_key, dev)
+	KEY_DEV = KEY + offsetof(struct unwind_file_key, dev),
+	KEY_CHANGED = KEY + offsetof(struct unwind_file_key, changed)
 };
 
 /* clang-format off */
@@ -213,6 +214,11 @@ LABEL(leaf), /* R8 = what should be the vma */
 	LDX(DW, R8, R10, WORD),
 	READ_FIELD(KEY_INODE, R8, "inode", "i_ino"),
 	READ_FIELD(KEY_SIZE, R8, "inode", "i_size"),
+	LD_PARAM(R3, struct program_config, inode_changed),
+	ADD_REG(R3, R8),
+	FRAME_PTR(R1, KEY_CHANGED),
+	MOV(R2, sizeof(uint32_t)),
+	CALL(probe_read_kernel),
 	READ_FIELD(WORD, R8, "inode", "i_sb"),
 	LDX(DW, R8, R10, WORD),
 	READ_FIELD(KEY_DEV, R8, "super_block", "s_dev"),
