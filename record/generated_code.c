@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 
 #include "base/clock.h"
 #include "base/hash.h"
@@ -20,8 +19,6 @@
 enum {
 	ROWS = 1024, /* that are looked for in a piece */
 	PAGE = 4096,
-	FREE_NS = 50 * 1000 * 1000, /* see struct generated_time */
-	PERCENT = 2,
 };
 
 /* Pages that were never written to are left zero. False: none is to be had. */
@@ -165,33 +162,6 @@ static const struct stored_file *by_beginnings(struct record_table_store *s, uin
 	return known ? known : store(s, &key, f, bytes);
 }
 
-static uint64_t cpu_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return (uint64_t)t.tv_sec * NS_PER_SECOND + (uint64_t)t.tv_nsec;
-}
-
-static uint64_t *spent_by(struct generated_time *t, uint32_t uid)
-{
-	uint32_t i = 0;
-
-	while (i < t->n && t->of[i].uid != uid)
-		i++;
-	if (i == t->n && t->n < GENERATED_USERS)
-		t->of[t->n++].uid = uid;
-	return &t->of[i < GENERATED_USERS ? i : GENERATED_USERS - 1].spent_ns;
-}
-
-static bool has_time(struct generated_time *t, uint64_t spent)
-{
-	const uint64_t now = rp_monotonic_ns();
-
-	t->since_ns = t->since_ns ? t->since_ns : now;
-	return spent < FREE_NS + (now - t->since_ns) * PERCENT / 100;
-}
-
 /* What there was of it, or what is computed now; NULL: nothing, or there is no time. */
 static const struct stored_file *by_instructions(struct record_table_store *s, uint32_t pid,
 						 struct found *f, const uint8_t *code, size_t bytes,
@@ -199,11 +169,11 @@ static const struct stored_file *by_instructions(struct record_table_store *s, u
 {
 	const struct stat key = key_of(pid, code, bytes, bytes);
 	const struct stored_file *file = find(s, &key);
-	uint64_t *spent = spent_by(t, key.st_uid), began = cpu_ns();
+	const uint64_t now = rp_monotonic_ns(), began = rp_thread_cpu_ns();
 
 	if (file)
 		return file;
-	if (!has_time(t, *spent)) {
+	if (!record_generated_has_time(t, key.st_uid, now)) {
 		*waits = true;
 		return NULL;
 	}
@@ -211,7 +181,7 @@ static const struct stored_file *by_instructions(struct record_table_store *s, u
 		file = store(s, &key, f, bytes);
 	unwind_table_free(f->computed);
 	f->computed = NULL;
-	*spent += cpu_ns() - began;
+	record_generated_spent(t, key.st_uid, now, rp_thread_cpu_ns() - began);
 	return file;
 }
 

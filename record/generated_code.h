@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "generated_time.h"
+
 struct record_table_store;
 struct stored_file;
 
@@ -18,25 +20,11 @@ struct stored_file;
 #define GENERATED_CODE_MAX (64U << 10)
 
 /*
- * Computing rules of instructions takes 0.1 ms for 4 KB, and 16 ms for 64 KB that want to be slow.
- * That of a user has 50 ms of CPU time, and 2 % of the time from the first on; users beyond
- * GENERATED_USERS share one part. Zeroes at the beginning.
- */
-#define GENERATED_USERS 8
-struct generated_time {
-	uint64_t since_ns;
-	struct {
-		uint32_t uid;
-		uint64_t spent_ns;
-	} of[GENERATED_USERS];
-	uint32_t n;
-};
-
-/*
  * The table of the functions in @bytes of memory of process @pid, executable and of no file; at
  * most GENERATED_CODE_MAX, whole pages. Addresses in it count from @start. @computing: by all of
- * their instructions, or if there is no time for that *@waits is set: then, and if @computing is
- * NULL, by how they begin. NULL: none are known there.
+ * their instructions, which takes 0.1 ms for 4 KB, and 16 ms for 64 KB that want to be slow; or if
+ * there is no time for that *@waits is set: then, and if @computing is NULL, by how they begin.
+ * NULL: none are known there.
  */
 const struct stored_file *record_generated_code(struct record_table_store *s, uint32_t pid,
 						uint64_t start, size_t bytes,

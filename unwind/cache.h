@@ -11,10 +11,14 @@ enum { UNWIND_CACHE_NAME = 2 * 16 + 1 }; /* bytes of a name: those of a key, in 
 
 struct unwind_cache_dir {
 	int fd;
-	uint64_t max_bytes;
-	uint64_t bytes;
-	bool is_counted; /* bytes is the sum of all entries */
+	uint64_t max_bytes; /* of whole pages, as entries have them on the disk; */
+	uint64_t bytes;	    /*   that all have, */
+	uint64_t entries;   /*   and how many they are, */
+	bool is_counted;    /*   if they were counted */
 };
+
+/* However small they are: each has an inode. */
+#define UNWIND_CACHE_ENTRIES (1U << 16)
 
 /*
  * As unwind_cache_open(); *@secret is the directory's. What is in it is counted when it is written

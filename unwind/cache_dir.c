@@ -22,7 +22,7 @@
 #include "cache.h"
 #include "keyed.h"
 
-enum { NAME_SIZE = UNWIND_CACHE_NAME };
+enum { NAME_SIZE = UNWIND_CACHE_NAME, PAGE = 4096 };
 
 static const uint64_t default_max = 1ULL << 30;
 static const char secret_name[] = "secret";
@@ -110,6 +110,12 @@ struct entries {
 	uint64_t bytes;
 };
 
+/* What a file of so many bytes takes: most are small. */
+static uint64_t on_disk(uint64_t size)
+{
+	return (size + PAGE - 1) & ~(uint64_t)(PAGE - 1);
+}
+
 /* Files of ours, those included that an interrupted rawprof left half written. */
 static bool is_entry_name(const char *name)
 {
@@ -138,12 +144,12 @@ static int list_entries(const struct unwind_cache_dir *c, struct entries *list)
 		    fstatat(c->fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode))
 			continue;
 		err = RP_PUSH(list->items, list->count, list->capacity,
-			      (struct entry){ .bytes = st.st_size, .used = st.st_mtim });
+			      (struct entry){ .bytes = on_disk(st.st_size), .used = st.st_mtim });
 		if (err)
 			break;
 		p = &list->items[list->count - 1];
 		memcpy(p->name, e->d_name, strlen(e->d_name) + 1);
-		list->bytes += st.st_size;
+		list->bytes += p->bytes;
 	}
 	closedir(d);
 	return err;
@@ -159,32 +165,45 @@ static int by_use(const void *a, const void *b)
 	return (x->tv_nsec > y->tv_nsec) - (x->tv_nsec < y->tv_nsec);
 }
 
+static bool is_beyond(const struct unwind_cache_dir *c, uint64_t bytes, uint64_t entries)
+{
+	return c->bytes > bytes || c->entries > entries;
+}
+
+/* Deletes those that were used least recently until these are left. */
+static void prune(struct unwind_cache_dir *c, struct entries *list, uint64_t bytes,
+		  uint64_t entries)
+{
+	qsort(list->items, list->count, sizeof(list->items[0]), by_use);
+	for (size_t i = 0; i < list->count && is_beyond(c, bytes, entries); i++) {
+		if (!unlinkat(c->fd, list->items[i].name, 0)) {
+			c->bytes -= list->items[i].bytes;
+			c->entries--;
+		}
+	}
+}
+
 /*
- * Deletes those that were used least recently until @more bytes fit; a quarter more than needed, so
- * that the next ones find room without a look at the directory. -ENOSPC if they cannot fit.
+ * Until @more bytes, and one entry, fit; a quarter more goes than needed, so that the next ones
+ * find room without a look at the directory. -ENOSPC if they cannot fit.
  */
 static int make_room(struct unwind_cache_dir *c, uint64_t more)
 {
+	const uint64_t bytes = c->max_bytes - more, entries = UNWIND_CACHE_ENTRIES - 1;
 	struct entries list = { 0 };
 	int err;
 
 	if (more > c->max_bytes)
 		return -ENOSPC;
-	if (c->is_counted && c->bytes + more <= c->max_bytes)
+	if (c->is_counted && !is_beyond(c, bytes, entries))
 		return 0;
 	err = list_entries(c, &list);
-	if (!err && list.bytes + more > c->max_bytes) {
-		uint64_t keep = c->max_bytes - more - (c->max_bytes - more) / 4;
-
-		qsort(list.items, list.count, sizeof(list.items[0]), by_use);
-		for (size_t i = 0; i < list.count && list.bytes > keep; i++) {
-			if (!unlinkat(c->fd, list.items[i].name, 0))
-				list.bytes -= list.items[i].bytes;
-		}
-	}
-	free(list.items);
 	c->bytes = list.bytes;
+	c->entries = list.count;
 	c->is_counted = !err;
+	if (!err && is_beyond(c, bytes, entries))
+		prune(c, &list, bytes - bytes / 4, entries - entries / 4);
+	free(list.items);
 	return err;
 }
 
@@ -252,7 +271,7 @@ int unwind_cache_store(struct unwind_cache_dir *c, const char *name, const void 
 
 	if (!is_key(name))
 		return -EINVAL;
-	err = make_room(c, size);
+	err = make_room(c, on_disk(size));
 	if (!err)
 		err = write_fresh(c->fd, fresh, bytes, size);
 	if (err)
@@ -262,7 +281,8 @@ int unwind_cache_store(struct unwind_cache_dir *c, const char *name, const void 
 		unlinkat(c->fd, fresh, 0);
 		return err;
 	}
-	c->bytes += size;
+	c->bytes += on_disk(size);
+	c->entries++;
 	return 0;
 }
 

@@ -251,8 +251,8 @@ struct unwind_cache;
  * Opens the directory @dir for tables, NULL: $XDG_CACHE_HOME/rawprof/unwind, or for root
  * /var/cache/rawprof/unwind, or ~/.cache/rawprof/unwind; makes it if need be. -EPERM if it, or a
  * directory of ours above it, is another user's or writable by others; -ENOENT if there is no home;
- * -ENOMEM; or what open(2) said. @max_bytes: what it may grow to, 0: 1 GB; the tables that were
- * used least recently go first.
+ * -ENOMEM; or what open(2) said. @max_bytes: what it may grow to, in pages of 4 KB, 0: 1 GB; and it
+ * has 65,536 tables at most. Those that were used least recently go first.
  */
 int unwind_cache_open(struct unwind_cache **out, const char *dir, uint64_t max_bytes);
 void unwind_cache_close(struct unwind_cache *c);

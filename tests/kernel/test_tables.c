@@ -11,6 +11,7 @@
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include "base/clock.h"
 #include "programs/shared/unwind.h"
 #include "record/generated_code.h"
 #include "record/table_maker.h"
@@ -462,7 +463,7 @@ static void put_slow(char *code, uint32_t number)
 START_TEST(test_code_has_a_part_of_the_time)
 {
 	struct record_table_store *s = open_store();
-	struct generated_time time = { 0 };
+	struct generated_time time = { 0 }, of_another = { 0 };
 	char *code = code_in_memory(GENERATED_CODE_MAX), *slow = code_in_memory(GENERATED_CODE_MAX);
 	const uint64_t start = (uintptr_t)code;
 	const uint32_t pid = (uint32_t)getpid();
@@ -483,9 +484,9 @@ START_TEST(test_code_has_a_part_of_the_time)
 	code[8] = 1;
 	ck_assert_ptr_null(record_generated_code(s, pid, start, 4096, &time, &waits));
 	ck_assert(waits);
-	time.of[0].uid++;
+	record_generated_spent(&of_another, geteuid() + 1, rp_monotonic_ns(), NS_PER_SECOND / 4);
 	waits = false;
-	ck_assert_ptr_nonnull(record_generated_code(s, pid, start, 4096, &time, &waits));
+	ck_assert_ptr_nonnull(record_generated_code(s, pid, start, 4096, &of_another, &waits));
 	ck_assert(!waits);
 	munmap(code, GENERATED_CODE_MAX);
 	munmap(slow, GENERATED_CODE_MAX);

@@ -352,7 +352,7 @@ START_TEST(test_bounded)
 
 	unwind_table_free(t);
 	/* Room for libc and this program's own, but not for a third. */
-	open_cache(size + size / 2);
+	open_cache(size + size / 4 * 3);
 	unwind_table_free(get(cache, libc, false));
 	ck_assert_int_eq(entries(path), 1);
 	set_used(path, 1000);
@@ -365,7 +365,7 @@ START_TEST(test_bounded)
 	fd = open(other, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 	ck_assert_int_eq(ftruncate(fd, 10 * size), 0);
 	close(fd);
-	open_cache(size + size / 2);
+	open_cache(size + size / 4 * 3);
 	unwind_table_free(get(cache, "/proc/self/exe", false));
 	/* The leftover is gone. */
 	ck_assert_int_eq(entries(NULL), 3);
