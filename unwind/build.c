@@ -250,7 +250,7 @@ static int fill_by_functions(struct build *b, uint64_t start, uint64_t end)
 	}
 	err = fill_by_code(b, start, go_start);
 	if (!err && go_start < go_end && !b->is_listing)
-		err = unwind_go_fill(&b->source->go, go_start, go_end, add_row, b);
+		err = unwind_go_fill(&b->source->go, go_start, go_end, &b->work, add_row, b);
 	return err ? err : fill_by_code(b, go_end, end);
 }
 

@@ -171,6 +171,7 @@ static int fill_range(struct unwind_gaps *g, const struct unwind_source *s, uint
 		return 0;
 	err = g->is_searched ? 0 : unwind_starts_find(&g->starts, s, g->at, g->count);
 	g->is_searched = true;
+	g->is_lost |= g->starts.is_lost;
 	/* The end may be that of all addresses. */
 	for (uint64_t at = start, size; at < end && !err; at += size) {
 		size = end - at < UNWIND_CODE_PIECE ? end - at : UNWIND_CODE_PIECE;
@@ -295,7 +296,7 @@ bool unwind_gaps_key(const struct unwind_source *s, const uint32_t *at, size_t n
 	struct unwind_starts starts = { 0 };
 	struct unwind_sip sip;
 	uint64_t bytes = 0;
-	bool is_there = !n || !unwind_starts_find(&starts, s, at, n);
+	bool is_there = !n || (!unwind_starts_find(&starts, s, at, n) && !starts.is_lost);
 
 	unwind_sip_begin(&sip, secret->sip);
 	for (size_t i = 0; i + 1 < n && is_there; i += 2) {

@@ -7,6 +7,7 @@
  * The first function of a goroutine or of a thread ends a walk, and so do those that go over to
  * another stack, where nothing but struct g says what is on the one before.
  */
+#include <errno.h>
 #include <string.h>
 
 #include "go.h"
@@ -14,6 +15,9 @@
 enum {
 	FLAG_SP_WRITE = 2, /* it moves the stack pointer in ways that the table does not know */
 	RETURN_BYTES = 8,
+	/* What they cost, in bytes, beside the rows: one is looked for, and what its name is. */
+	FUNCTION_WORK = 64,
+	STEP_WORK = 2,
 };
 
 static bool is_named(const struct unwind_go *go, uint64_t at, const char *name)
@@ -67,6 +71,7 @@ struct filling {
 	const struct unwind_go *go;
 	const struct unwind_go_layout *l;
 	uint64_t at, end; /* rows are told from one to the other */
+	struct rp_work *work;
 	unwind_go_row_fn *row;
 	void *ctx;
 };
@@ -109,24 +114,31 @@ static int run_function(struct filling *f, const struct unwind_go_function *fn)
 		const bool is_depth = s.value >= 0 && s.value <= INT32_MAX - RETURN_BYTES;
 		const struct unwind_rule rule = is_depth ? rule_of(s.value, is_sp_known) : nothing;
 
+		/* Many gaps may lie in one function, and each begins with its first step. */
+		if (!rp_work_spend(f->work, STEP_WORK))
+			return -EFBIG;
 		err = tell(f, s.start, s.pc < fn->end ? s.pc : fn->end, &rule);
 	}
 	return err;
 }
 
-int unwind_go_fill(const struct unwind_go *go, uint64_t start, uint64_t end, unwind_go_row_fn *row,
-		   void *ctx)
+int unwind_go_fill(const struct unwind_go *go, uint64_t start, uint64_t end, struct rp_work *work,
+		   unwind_go_row_fn *row, void *ctx)
 {
 	struct unwind_go_layout l;
-	struct filling f = { go, &l, start, end, row, ctx };
+	struct filling f = { go, &l, start, end, work, row, ctx };
+	struct unwind_go_function fn;
 	int err = 0;
 
 	if (!unwind_go_layout(go, &l))
 		return row(ctx, start, &nothing);
-	for (uint64_t i = 0; i < l.nfunc && !err; i++) {
-		const struct unwind_go_function fn = unwind_go_function(go, &l, i);
-
-		if (fn.start < fn.end && fn.end > f.at && fn.start < end)
+	for (uint64_t i = unwind_go_first(go, &l, start); i < l.nfunc && !err; i++) {
+		if (!rp_work_spend(work, FUNCTION_WORK))
+			return -EFBIG;
+		fn = unwind_go_function(go, &l, i);
+		if (fn.start >= end)
+			break;
+		if (fn.start < fn.end && fn.end > f.at)
 			err = run_function(&f, &fn);
 	}
 	return err || f.at >= end ? err : row(ctx, f.at, &nothing);

@@ -7,11 +7,15 @@
 
 #include <rawprof/unwind.h>
 
+#include "base/budget.h"
 #include "go_table.h"
 
 typedef int unwind_go_row_fn(void *ctx, uint64_t addr, const struct unwind_rule *rule);
-/* Tells @row of the rules from @start to @end, as unwind_cfi_run() does. 0, or what @row said. */
-int unwind_go_fill(const struct unwind_go *go, uint64_t start, uint64_t end, unwind_go_row_fn *row,
-		   void *ctx);
+/*
+ * Tells @row of the rules from @start to @end, as unwind_cfi_run() does. 0, or what @row said;
+ * -EFBIG: @work is used up.
+ */
+int unwind_go_fill(const struct unwind_go *go, uint64_t start, uint64_t end, struct rp_work *work,
+		   unwind_go_row_fn *row, void *ctx);
 
 #endif

@@ -73,8 +73,8 @@ struct unwind_go_function unwind_go_function(const struct unwind_go *go,
 	return f;
 }
 
-bool unwind_go_find(const struct unwind_go *go, const struct unwind_go_layout *l, uint64_t vaddr,
-		    struct unwind_go_function *out)
+uint64_t unwind_go_first(const struct unwind_go *go, const struct unwind_go_layout *l,
+			 uint64_t vaddr)
 {
 	uint64_t lo = 0, hi = l->nfunc, unused;
 
@@ -86,9 +86,15 @@ bool unwind_go_find(const struct unwind_go *go, const struct unwind_go_layout *l
 		else
 			hi = mid;
 	}
-	if (!lo)
+	return lo ? lo - 1 : 0;
+}
+
+bool unwind_go_find(const struct unwind_go *go, const struct unwind_go_layout *l, uint64_t vaddr,
+		    struct unwind_go_function *out)
+{
+	if (!l->nfunc)
 		return false;
-	*out = unwind_go_function(go, l, lo - 1);
+	*out = unwind_go_function(go, l, unwind_go_first(go, l, vaddr));
 	return vaddr >= out->start && vaddr < out->end;
 }
 

@@ -29,26 +29,12 @@ static void add(struct unwind_starts *t, uint64_t addr)
 /* Told of @n bytes that lie at @addr in the program, or are of a table: then that is 0. */
 typedef void piece_fn(struct unwind_starts *t, const uint8_t *at, size_t n, uint64_t addr);
 
-/* The next piece begins @overlap bytes before the end of the last one. */
-static void read_pieces(struct unwind_starts *t, const struct unwind_image *m, uint64_t offset,
-			uint64_t size, uint64_t addr, size_t overlap, piece_fn *fn)
-{
-	uint8_t *piece = malloc(PIECE);
-
-	while (piece && size > overlap) {
-		const size_t want = size < PIECE ? (size_t)size : PIECE,
-			     got = unwind_image_read(m, offset, piece, want);
-
-		if (got)
-			fn(t, piece, got, addr);
-		if (got < want || want == size)
-			break;
-		offset += got - overlap;
-		addr += got - overlap;
-		size -= got - overlap;
-	}
-	free(piece);
-}
+struct search {
+	struct unwind_starts *t;
+	const struct unwind_source *source;
+	struct rp_work work;
+	uint8_t *piece; /* PIECE bytes */
+};
 
 /* call rel32: e8; lea disp32(%rip), of 64 bits: 48 or 4c, 8d, and ModRM 00 reg 101. */
 static void look_at_byte(struct unwind_starts *t, const uint8_t *at, uint64_t addr)
@@ -174,48 +160,77 @@ static void look_at_symbols(struct unwind_starts *t, const uint8_t *at, size_t n
 }
 
 /* Whole entries of a table go into a piece. */
-static void read_table(struct unwind_starts *t, const struct unwind_image *m, const Elf64_Shdr *sh,
-		       size_t entry, uint64_t *left, piece_fn *fn)
+static void read_table(struct search *s, const Elf64_Shdr *sh, size_t entry, uint64_t *left,
+		       piece_fn *look)
 {
 	uint64_t done = 0, size = sh->sh_size - sh->sh_size % entry, n;
 
 	if (size > *left)
 		return;
 	*left -= size;
-	for (; done < size; done += n) {
+	for (; done < size && rp_work_spend(&s->work, PIECE); done += n) { /* however small */
 		n = size - done < PIECE ? size - done : PIECE - PIECE % entry;
-		read_pieces(t, m, sh->sh_offset + done, n, 0, 0, fn);
+		look(s->t, s->piece,
+		     unwind_image_read(&s->source->image, sh->sh_offset + done, s->piece, n), 0);
 	}
 }
 
-static void look_at_tables(struct unwind_starts *t, const struct unwind_image *m)
+static void look_at_tables(struct search *s)
 {
+	const struct unwind_image *m = &s->source->image;
 	uint64_t left = OTHERS_MAX;
 
 	for (size_t i = 0; i < m->nsections; i++) {
 		const Elf64_Shdr *sh = &m->sections[i];
 
 		if (sh->sh_type == SHT_RELA && sh->sh_flags & SHF_ALLOC)
-			read_table(t, m, sh, sizeof(Elf64_Rela), &left, look_at_relocations);
+			read_table(s, sh, sizeof(Elf64_Rela), &left, look_at_relocations);
 		else if (sh->sh_type == SHT_SYMTAB || sh->sh_type == SHT_DYNSYM)
-			read_table(t, m, sh, sizeof(Elf64_Sym), &left, look_at_symbols);
+			read_table(s, sh, sizeof(Elf64_Sym), &left, look_at_symbols);
 	}
 }
 
-static void look_at_segments(struct unwind_starts *t, const struct unwind_source *s)
+/*
+ * Each piece begins @overlap bytes before the end of the last one, or where the segment ended which
+ * that one was of: none comes twice, however many segments say that they have it.
+ */
+static void read_code(struct search *s, const struct unwind_code *c, size_t overlap, piece_fn *look)
 {
-	const struct unwind_image *m = &s->image;
-	piece_fn *look = t->machine == EM_AARCH64 ? look_at_words
-			 : s->is_memory		  ? look_at_beginnings
-						  : look_at_code;
+	uint64_t at = c->start, size;
 
-	for (size_t i = 0; i < m->nsegments; i++) {
-		const Elf64_Phdr *ph = &m->segments[i];
+	while ((size = c->end - at) > overlap && rp_work_spend(&s->work, PIECE)) {
+		const size_t want = size < PIECE ? (size_t)size : PIECE,
+			     got = unwind_source_text(s->source, at, s->piece, want);
 
-		if (ph->p_type == PT_LOAD && ph->p_flags & PF_X)
-			read_pieces(t, m, ph->p_offset, ph->p_filesz, ph->p_vaddr,
-				    look == look_at_beginnings ? 0 : LONGEST - 1, look);
+		look(s->t, s->piece, got, at);
+		if (!got || got == size)
+			break;
+		at += got < want ? got : got - overlap;
 	}
+}
+
+static void look_at_all_code(struct search *s)
+{
+	piece_fn *look = s->t->machine == EM_AARCH64 ? look_at_words
+			 : s->t->is_memory	     ? look_at_beginnings
+						     : look_at_code;
+
+	for (size_t i = 0; i < s->source->ncode; i++)
+		read_code(s, &s->source->code[i], look == look_at_beginnings ? 0 : LONGEST - 1,
+			  look);
+}
+
+static int search(struct unwind_starts *t, const struct unwind_source *source)
+{
+	/* Only to be asked whether to stop: there is no more than CODE_MAX and OTHERS_MAX. */
+	struct search s = { t, source, { .left = UINT64_MAX }, malloc(PIECE) };
+
+	if (!s.piece)
+		return -ENOMEM;
+	look_at_all_code(&s);
+	look_at_tables(&s);
+	free(s.piece);
+	return s.work.left ? 0 : -EFBIG;
 }
 
 /* ---- pages */
@@ -242,13 +257,13 @@ static uint32_t number_pages(struct unwind_starts *t, const uint32_t *at, size_t
 
 static bool take(struct unwind_starts *t, uint64_t bytes)
 {
-	if (!rp_memory_take(bytes))
-		return false;
-	t->taken += bytes;
-	return true;
+	t->is_lost = !rp_memory_take(bytes);
+	if (!t->is_lost)
+		t->taken += bytes;
+	return !t->is_lost;
 }
 
-/* 1: there are bits; 0: there is too much code. -ENOMEM. */
+/* Without any where files may not have the memory: t->is_lost. 0 or -ENOMEM. */
 static int make_bits(struct unwind_starts *t, const uint32_t *at, size_t n)
 {
 	uint64_t bytes = t->n / 8 + 1;
@@ -264,7 +279,7 @@ static int make_bits(struct unwind_starts *t, const uint32_t *at, size_t n)
 	if (!take(t, bytes))
 		return 0;
 	t->bit = calloc(1, bytes);
-	return t->bit ? 1 : -ENOMEM;
+	return t->bit ? 0 : -ENOMEM;
 }
 
 int unwind_starts_find(struct unwind_starts *out, const struct unwind_source *s, const uint32_t *at,
@@ -274,23 +289,25 @@ int unwind_starts_find(struct unwind_starts *out, const struct unwind_source *s,
 				   .entry = s->image.entry,
 				   .machine = s->machine };
 	const bool is_known = s->machine == EM_X86_64 || s->machine == EM_AARCH64;
-	int made = 0;
+	int err = 0;
 
 	if (s->ncode && is_known) {
 		t.base = s->code[0].start;
 		t.n = s->code[s->ncode - 1].end - t.base;
-		made = t.n <= CODE_MAX ? make_bits(&t, at, n) : 0;
+		if (t.n <= CODE_MAX)
+			err = make_bits(&t, at, n);
 	}
-	if (made == 1) {
-		look_at_segments(&t, s);
-		look_at_tables(&t, &s->image);
-	} else {
+	if (t.bit && !err)
+		err = search(&t, s);
+	if (!t.bit || err) {
+		const struct unwind_starts none = { .entry = t.entry, .is_lost = t.is_lost };
+
 		unwind_starts_free(&t);
-		t.entry = s->image.entry;
+		t = none;
 	}
-	if (made >= 0)
+	if (!err)
 		*out = t;
-	return made < 0 ? made : 0;
+	return err;
 }
 
 uint64_t unwind_starts_next(const struct unwind_starts *t, uint64_t addr, uint64_t end)

@@ -22,6 +22,7 @@ struct unwind_starts {
 	uint8_t *bit;
 	uint32_t *page; /* 1 + which of those that have bits; 0: it has none. NULL: all have */
 	uint64_t taken; /* of the memory that files may have */
+	bool is_lost;	/* there was too little of that: some other time there may be bits */
 };
 enum { UNWIND_STARTS_PAGE = 1 << 12 };
 
@@ -29,9 +30,9 @@ enum { UNWIND_STARTS_PAGE = 1 << 12 };
  * Looks for addresses of code in the file: in its instructions (call, lea; bl, adrp and add),
  * relocations and symbols. Not in the words of its data: of those that are addresses most are of
  * places within a function, as cases of a switch are. What is found may be chance, as the bytes of
- * x86-64 code are looked at one by one: it has to be followed to be believed. 0 or -ENOMEM; what is
- * damaged in the file is passed over. Asked about will be the ranges between each two of the @n
- * numbers @at, from the start of the file's code; NULL: all of it.
+ * x86-64 code are looked at one by one: it has to be followed to be believed. Asked about will be
+ * the ranges between each two of the @n numbers @at, from the start of the file's code; NULL: all
+ * of it. What is damaged in the file is passed over. 0; -ENOMEM; -EFBIG: the person wants to stop.
  */
 int unwind_starts_find(struct unwind_starts *out, const struct unwind_source *s, const uint32_t *at,
 		       size_t n);

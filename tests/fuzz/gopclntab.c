@@ -35,11 +35,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const struct unwind_go go = { copy, size, START, 0 };
 	struct unwind_go_function f;
 	struct unwind_go_layout l;
+	struct rp_work work = rp_work_for(size, 1);
 	struct rows rows = { 0 };
 	const char *name;
 	size_t len;
 
-	unwind_go_fill(&go, START, END, take_row, &rows);
+	unwind_go_fill(&go, START, END, &work, take_row, &rows);
 	for (uint64_t at = START; unwind_go_layout(&go, &l) && at < START + 4096; at += 64)
 		if (unwind_go_find(&go, &l, at, &f) &&
 		    unwind_go_string(&go, l.names + unwind_go_number(&go, f.at + GO_NAME, 4), &name,

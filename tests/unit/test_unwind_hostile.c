@@ -20,17 +20,20 @@ enum {
 static struct unwind_table *table;
 static uint8_t frames[2 * HALF];
 static size_t frames_size;
+static struct unwind_go go;
 
 static void setup(void)
 {
 	table = NULL;
 	frames_size = 0;
+	go = (struct unwind_go){ .text = CODE };
 	memset(frames, 0, sizeof(frames));
 }
 
 static void teardown(void)
 {
 	unwind_table_free(table);
+	free(go.data);
 	ck_assert_uint_eq(rp_memory_taken(), 0);
 }
 
@@ -102,7 +105,8 @@ static int make(void)
 				   .ncode = 1,
 				   .addr = 0x10000000,
 				   .data = frames,
-				   .size = frames_size };
+				   .size = frames_size,
+				   .go = go };
 
 	return unwind_table_make(&s, UNWIND_PART_ROWS, &table);
 }
@@ -128,6 +132,12 @@ static bool stop(void *ctx)
 	return true;
 }
 
+static bool go_on(void *ctx)
+{
+	++*(int *)ctx;
+	return false;
+}
+
 START_TEST(the_person_may_stop_it)
 {
 	int asked = 0;
@@ -147,6 +157,81 @@ START_TEST(rows_need_memory)
 	rp_memory_limit(16 << 20);
 	ck_assert_int_eq(make(), -ENOMEM);
 	rp_memory_limit(512ULL << 20);
+}
+END_TEST
+
+/* ---- .gopclntab */
+
+enum {
+	GAP_EVERY = 32,
+	GAPS = CODE_SIZE / GAP_EVERY,
+	STEPS = CODE_SIZE, /* one for each byte */
+};
+
+/* Functions at @at, the last one of which is only an end: all count the stack by the same steps. */
+static void put_go(const uint32_t *at, uint64_t n, const uint8_t *steps, size_t size)
+{
+	const uint64_t names = 72, functions = names + 1 + size, table_size = 8 * n;
+	const uint64_t head[] = { n - 1, 0, CODE, names, names, names, names, functions };
+	const uint32_t pcsp = 1, described = (uint32_t)table_size;
+	uint8_t *to;
+
+	go.size = functions + table_size + 64;
+	go.data = to = calloc(1, go.size);
+	memcpy(to, "\xf1\xff\xff\xff\0\0\1\x8", 8);
+	memcpy(to + 8, head, sizeof(head));
+	memcpy(to + names + pcsp, steps, size);
+	for (uint64_t i = 0; i < n; i++) {
+		memcpy(to + functions + 8 * i, &at[i], 4);
+		memcpy(to + functions + 8 * i + 4, &described, 4);
+	}
+	memcpy(to + functions + table_size + 4 + GO_PCSP, &pcsp, 4);
+}
+
+static void put_gaps(void)
+{
+	put_cie(16);
+	for (uint32_t i = 0; i < GAPS; i++)
+		put_fde(0, CODE + i * GAP_EVERY);
+}
+
+/* As many functions as gaps, and more that are empty: all for each gap would take minutes. */
+START_TEST(each_function_of_go_is_looked_at_once)
+{
+	enum { EMPTY = 70000 };
+	uint32_t *at = calloc(GAPS + EMPTY, sizeof(*at));
+	int asked = 0;
+
+	put_gaps();
+	for (uint32_t i = 0; i < GAPS + EMPTY; i++)
+		at[i] = i < GAPS ? i * GAP_EVERY : CODE_SIZE - 4;
+	/* From -1 on: 16 bytes. */
+	put_go(at, GAPS + EMPTY, (const uint8_t *)"\x22\x20", 3);
+	free(at);
+	rp_work_watch(go_on, &asked);
+	ck_assert_int_eq(make(), 0);
+	rp_work_watch(NULL, NULL);
+	ck_assert_int_gt(asked, 0);
+	ck_assert_int_lt(asked, 100);
+	for (uint32_t i = 0; i < GAPS; i++)
+		ck_assert_int_eq(
+			unwind_table_rule(table, CODE + i * GAP_EVERY + GAP_EVERY / 2)->cfa_off,
+			16 + 8);
+}
+END_TEST
+
+/* One function has all gaps in it, and says something of each byte. */
+START_TEST(steps_of_go_are_work)
+{
+	static const uint32_t at[] = { 0, CODE_SIZE };
+	uint8_t *steps = calloc(STEPS, 2);
+
+	put_gaps();
+	for (uint32_t i = 0; i < STEPS; i++)
+		memcpy(steps + 2 * i, i % 2 ? "\x1\x1" : "\x2\x1", 2);
+	put_go(at, 2, steps, 2 * STEPS);
+	free(steps);
+	ck_assert_int_eq(make(), -EFBIG);
 }
 END_TEST
 
@@ -199,13 +284,18 @@ static void begin_elf(const char *name)
 	fd = memfd_create("elf", MFD_CLOEXEC);
 }
 
+static void write_elf(uint64_t size)
+{
+	ck_assert_int_eq(ftruncate(fd, (off_t)size), 0);
+	ck_assert_int_eq(pwrite(fd, elf, sizeof(*elf), 0), sizeof(*elf));
+	free(elf);
+}
+
 static int end_elf(uint64_t size)
 {
 	int err;
 
-	ck_assert_int_eq(ftruncate(fd, (off_t)size), 0);
-	ck_assert_int_eq(pwrite(fd, elf, sizeof(*elf), 0), sizeof(*elf));
-	free(elf);
+	write_elf(size);
 	err = unwind_table_build(&table, fd);
 	close(fd);
 	return err;
@@ -229,6 +319,67 @@ START_TEST(segments_may_overlap)
 	for (int i = 0; i < 1000; i++)
 		elf->segments[i].p_filesz = 8 << 20;
 	ck_assert_int_eq(end_elf(DATA), -ENODATA);
+}
+END_TEST
+
+enum { SAME = 1000, SAME_SIZE = 15 << 20 };
+
+/* A little code that something may point to, and more, which @SAME segments say that they have. */
+static void begin_same(void)
+{
+	static const uint8_t function[] = { 0x55, 0x48, 0x89, 0xe5, 0x5d, 0xc3 };
+
+	begin_elf("");
+	put_data(TEXT, function, sizeof(function));
+	elf->head.e_entry = CODE;
+	elf->head.e_phnum = 1 + SAME;
+	elf->segments[0].p_filesz = 32;
+	for (int i = 1; i <= SAME; i++) {
+		elf->segments[i].p_vaddr = CODE + CODE_SIZE;
+		elf->segments[i].p_filesz = SAME_SIZE;
+	}
+}
+
+START_TEST(code_is_looked_at_once)
+{
+	int asked = 0;
+
+	begin_same();
+	rp_work_watch(go_on, &asked);
+	ck_assert_int_eq(end_elf(DATA), 0);
+	/* Twice a megabyte; and for sections, of which there is one. */
+	ck_assert_int_ge(asked, SAME_SIZE >> 19);
+	ck_assert_int_lt(asked, SAME_SIZE >> 17);
+	unwind_table_free(table);
+	table = NULL;
+
+	asked = 0;
+	begin_same();
+	rp_work_watch(stop, &asked);
+	ck_assert_int_eq(end_elf(DATA), -EFBIG);
+	rp_work_watch(NULL, NULL);
+	ck_assert_int_eq(asked, 1);
+}
+END_TEST
+
+/* What points to code is not known where there is no memory for it: another time it may be. */
+START_TEST(a_table_without_starts_is_not_kept)
+{
+	const struct unwind_secret secret = { .sip = { 1, 2 } };
+	struct unwind_made made = { .secret = &secret };
+	struct unwind_source s = { .is_computed = true };
+
+	begin_same();
+	write_elf(DATA);
+	ck_assert_int_eq(unwind_source_read(&s, fd, NULL, 0), 0);
+	s.made = &made;
+	rp_memory_limit(_i ? 512ULL << 20 : 4096);
+	ck_assert_int_eq(unwind_table_make(&s, UNWIND_PART_ROWS, &table), 0);
+	rp_memory_limit(512ULL << 20);
+	ck_assert_uint_eq(table->ngaps, 2);
+	ck_assert_int_eq(made.is_known, _i);
+	unwind_source_free(&s);
+	close(fd);
 }
 END_TEST
 
@@ -358,9 +509,7 @@ static int read_fdes(void)
 	begin_elf(".eh_frame");
 	elf->sections[2].sh_size = frames_size;
 	put_data(DATA, frames, frames_size);
-	ck_assert_int_eq(ftruncate(fd, DATA + frames_size), 0);
-	ck_assert_int_eq(pwrite(fd, elf, sizeof(*elf), 0), sizeof(*elf));
-	free(elf);
+	write_elf(DATA + frames_size);
 	ck_assert_int_eq(sym_object_open(&object, fd), 0);
 	err = sym_fdes_read(&fdes, object);
 	sym_fdes_close(fdes);
@@ -393,7 +542,11 @@ int main(void)
 	tcase_add_test(t, work_is_bounded);
 	tcase_add_test(t, the_person_may_stop_it);
 	tcase_add_test(t, rows_need_memory);
+	tcase_add_test(t, each_function_of_go_is_looked_at_once);
+	tcase_add_test(t, steps_of_go_are_work);
 	tcase_add_test(t, segments_may_overlap);
+	tcase_add_test(t, code_is_looked_at_once);
+	tcase_add_loop_test(t, a_table_without_starts_is_not_kept, 0, 2);
 	tcase_add_test(t, sizes_are_not_believed);
 	tcase_add_loop_test(t, compressed_tables, 0, 2);
 	tcase_add_test(t, unpacked_tables_are_counted);
