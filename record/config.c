@@ -10,6 +10,7 @@
 #include "recording.h"
 #include "sampling.h"
 #include "system.h"
+#include "table_files.h"
 
 /* Per-CPU memory comes in pieces of at most so much (PCPU_MIN_UNIT_SIZE). */
 #define MOST_SCRATCH 32768
@@ -93,18 +94,6 @@ static uint32_t kernel_walk_bytes(const struct record_options *opt)
 	return 8 * (wanted_frames(opt) < limit ? wanted_frames(opt) : (uint32_t)limit);
 }
 
-/* Bytes into struct inode, under its names since Linux 6.11, since 6.6 and before; 0: no such. */
-static uint32_t find_inode_changed(const struct rp_btf *btf)
-{
-	static const char *const names[] = { "i_ctime_sec", "__i_ctime.tv_sec", "i_ctime.tv_sec" };
-	struct asm_access access;
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (!rp_btf_access(btf, "inode", names[i], &access, NULL))
-			return access.hop[0].offset;
-	return 0;
-}
-
 /* What a process maps is in a tree since Linux 6.1: programs/shared/unwind_vma.c. */
 static bool has_maple_tree(struct program_config *c)
 {
@@ -112,7 +101,7 @@ static bool has_maple_tree(struct program_config *c)
 
 	if (rp_btf_kernel(&btf) || rp_btf_find(btf, "maple_arange_64", BTF_KIND_STRUCT) < 0)
 		return false;
-	c->inode_changed = find_inode_changed(btf);
+	c->inode_changed = record_table_files_changed(btf);
 	return c->inode_changed;
 }
 

@@ -9,6 +9,17 @@
 
 #define KERNEL_MINOR_BITS 20 /* include/linux/kdev_t.h */
 
+uint32_t record_table_files_changed(const struct rp_btf *btf)
+{
+	static const char *const names[] = { "i_ctime_sec", "__i_ctime.tv_sec", "i_ctime.tv_sec" };
+	struct asm_access access;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!rp_btf_access(btf, "inode", names[i], &access, NULL))
+			return access.hop[0].offset;
+	return 0;
+}
+
 /* Where the executable piece @l of the file is mapped: whole pages of it. */
 static struct unwind_file_key key_of(const struct stored_file *file, const struct stored_load *l)
 {

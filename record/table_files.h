@@ -6,6 +6,13 @@
 #include "table_store.h"
 
 /*
+ * For program_config.inode_changed: bytes into struct inode, where st_ctime has a name since Linux
+ * 6.11, since 6.6 and before. 0: it has none.
+ */
+struct rp_btf;
+uint32_t record_table_files_changed(const struct rp_btf *btf);
+
+/*
  * All mappings of @file, a regular one, lead to its table from now on; fd: of the map. How many
  * keys it has there.
  */

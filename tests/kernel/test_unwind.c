@@ -13,6 +13,7 @@
 #include <ucontext.h>
 #include "programs/shared/follow.h"
 #include "programs/shared/stack.h"
+#include "record/table_files.h"
 #include "record/tables.h"
 
 #include "../unit/unwind_self.h"
@@ -83,11 +84,12 @@ static size_t walks, whole, deepest, signals;
 
 static void open_walk_by(bool bounded, bool vma, unsigned int frames)
 {
-	const struct walk_config config = { .common = { .user_frames = frames,
-							.both_bytes = 8 * UNWIND_FRAMES,
-							.bounded = bounded,
-							.vma = vma },
-					    .tgid = (uint32_t)getpid() };
+	const struct rp_btf *btf;
+	struct walk_config config = { .common = { .user_frames = frames,
+						  .both_bytes = 8 * UNWIND_FRAMES,
+						  .bounded = bounded,
+						  .vma = vma },
+				      .tgid = (uint32_t)getpid() };
 	const struct asm_bindings bind = { .maps = maps,
 					   .map_fds = fds,
 					   .nmaps = MAPS,
@@ -97,6 +99,8 @@ static void open_walk_by(bool bounded, bool vma, unsigned int frames)
 
 	capture_log();
 	self_open(&self);
+	if (vma && !rp_btf_kernel(&btf))
+		config.common.inode_changed = record_table_files_changed(btf);
 	ck_assert_int_eq(rp_maps_create(maps, MAPS, fds), 0);
 	prog = rp_program_load(&program, &bind);
 	ck_assert_msg(prog >= 0, "%s", log_text);
