@@ -95,7 +95,7 @@ static uint32_t kernel_walk_bytes(const struct record_options *opt)
 }
 
 /* What a process maps is in a tree since Linux 6.1: programs/shared/unwind_vma.c. */
-static bool has_maple_tree(struct program_config *c)
+static bool find_vma_fields(struct program_config *c)
 {
 	const struct rp_btf *btf;
 
@@ -115,7 +115,7 @@ static void choose_walk(const struct recording *rec, struct program_config *c)
 	c->own_regs = !regs;
 	c->bounded = !rp_has(RP_HAS_BPF_LOOP);
 	c->eh = regs || rec->profiler->has_regs;
-	c->vma = c->eh && regs && !c->bounded && has_maple_tree(c);
+	c->vma = c->eh && regs && !c->bounded && find_vma_fields(c);
 	if (!c->eh)
 		rp_log(RP_WARN, "no unwinding by tables here, which needs Linux 5.15 with BTF: "
 				"user stacks by frame pointers");

@@ -4,7 +4,7 @@
  *
  * CPU time that was spent on a user is a debt, which 2 % of the time pays off. Whoever owes too
  * much waits; nobody saves anything up. All users but root owe together as well, and 8 % of the
- * time pays that off: whoever has many uids gains little by them, and root has its own.
+ * time pays that off: many uids gain no more than that, and root has its own.
  */
 #ifndef RECORD_GENERATED_TIME_H
 #define RECORD_GENERATED_TIME_H

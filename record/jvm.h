@@ -36,7 +36,7 @@ bool record_jvm_may_start(void);
  */
 uint32_t record_jvm_mapped(struct record_jvm *j, uint32_t pid, const struct sym_proc_map *m,
 			   uint64_t bias, int (*open)(void *ctx), void *ctx, bool *early);
-/* Was one found in the process, so that its code is known better than by what it does? */
+/* Was one found, so that code is known better than by what it does? @j may be NULL. */
 bool record_jvm_has(const struct record_jvm *j, uint32_t pid);
 /* It has ended. @j may be NULL. */
 void record_jvm_ended(struct record_jvm *j, uint32_t pid);

@@ -282,7 +282,6 @@ static bool went_astray(const struct reading *r, uint64_t start, uint64_t end)
 
 	if (record_jvm_has(r->from->jvm, r->pid) || record_v8_has(r->from->v8, r->pid))
 		return false;
-
 	for (uint32_t i = 0; i < rp_id_set_count(astray); i++) {
 		const uint64_t id = rp_id_set_at(astray, i), first = FUNCTION_OF(r->pid, start);
 

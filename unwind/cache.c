@@ -93,6 +93,7 @@ static int keep(struct unwind_cache *c, const struct unwind_key *key, const void
 	return err;
 }
 
+/* That it is what it should be shows when it is read. */
 static bool is_there(const struct unwind_cache *c, const struct unwind_key *key)
 {
 	char name[UNWIND_CACHE_NAME];
@@ -146,8 +147,8 @@ static int load(struct unwind_cache *c, const struct unwind_key *key, struct unw
 struct asked {
 	struct unwind_cache *c; /* NULL: there is none */
 	bool has_name;
-	struct unwind_key name;	    /* of what is known */
-	struct unwind_known was, k; /* before the file was read, and then */
+	struct unwind_key name;	      /* of what is known */
+	struct unwind_known was, now; /* before the file was read, and then */
 };
 
 static void ask(struct asked *a, struct unwind_cache *c, int fd)
@@ -175,6 +176,7 @@ static bool load_checked(struct asked *a, const struct unwind_key *key,
 	if (!memcmp(code, &now, sizeof(now)))
 		return true;
 	unwind_table_free(*out); /* of the same .eh_frame, but of other code */
+	*out = NULL;
 	return false;
 }
 
@@ -196,10 +198,10 @@ static bool load_known(struct asked *a, bool is_computed, struct unwind_table **
 /* The table that there is now is of @code, and so is the file. */
 static void remember(struct asked *a, bool is_computed, const struct unwind_key *code)
 {
-	a->k.code[is_computed] = *code;
-	a->k.has_code[is_computed] = true;
-	if (a->has_name && memcmp(&a->k, &a->was, sizeof(a->k)))
-		keep(a->c, &a->name, &a->k, sizeof(a->k));
+	a->now.code[is_computed] = *code;
+	a->now.has_code[is_computed] = true;
+	if (a->has_name && memcmp(&a->now, &a->was, sizeof(a->now)))
+		keep(a->c, &a->name, &a->now, sizeof(a->now));
 }
 
 /* ---- of what it is made of */
@@ -216,9 +218,9 @@ static int read_source(struct asked *a, struct unwind_source *s, int fd)
 		s->is_computed = i;
 		key[i] = unwind_source_key(s, &a->c->secret);
 	}
-	unwind_known_begin(&a->k, key);
+	unwind_known_begin(&a->now, key);
 	if (!memcmp(a->was.key, key, sizeof(key)))
-		a->k = a->was;
+		a->now = a->was;
 	return 0;
 }
 
@@ -229,11 +231,12 @@ static bool load_as(struct asked *a, struct unwind_source *s, bool is_computed,
 	struct unwind_key of_table, of_file;
 
 	s->is_computed = is_computed;
-	if (!a->c || load(a->c, &a->k.key[is_computed], out, &of_table))
+	if (!a->c || load(a->c, &a->now.key[is_computed], out, &of_table))
 		return false;
 	if (!unwind_code_key(s, *out, &a->c->secret, &of_file) ||
 	    memcmp(&of_file, &of_table, sizeof(of_file))) {
 		unwind_table_free(*out);
+		*out = NULL;
 		return false;
 	}
 	remember(a, is_computed, &of_file);
@@ -244,7 +247,7 @@ static bool load_as(struct asked *a, struct unwind_source *s, bool is_computed,
 static void store(struct asked *a, bool is_computed, const struct unwind_made *made,
 		  const struct unwind_table *t)
 {
-	const struct unwind_key *key = &a->k.key[is_computed];
+	const struct unwind_key *key = &a->now.key[is_computed];
 	void *bytes;
 	size_t size;
 
@@ -311,7 +314,7 @@ static int read_first(struct asked *a, struct unwind_table **out, int fd, bool *
 
 	if (err)
 		return err;
-	*has_more = a->c && is_there(a->c, &a->k.key[1]);
+	*has_more = a->c && is_there(a->c, &a->now.key[1]);
 	if (*has_more && is_seen_soon(&s) && load_as(a, &s, true, out))
 		*has_more = false;
 	else if (!load_as(a, &s, false, out))

@@ -306,8 +306,12 @@ static int read_source(struct unwind_source *s, const struct unwind_image *m)
 	 * Better than .debug_frame, which does not say where a goroutine's stack ends; beside
 	 * .eh_frame if C was linked to it.
 	 */
-	if (m->machine == EM_X86_64 && !unwind_go_read(&s->go, m))
-		return 0;
+	if (m->machine == EM_X86_64) {
+		int go = unwind_go_read(&s->go, m);
+
+		if (!go || go == -ENOMEM) /* nor is the rest a table of the file then */
+			return go;
+	}
 	if (err)
 		err = unwind_debug_frame_read(s, m);
 	/* Else the code itself says how the stack moves. */

@@ -64,9 +64,9 @@ enum {
 struct unwind_go_function unwind_go_function(const struct unwind_go *go,
 					     const struct unwind_go_layout *l, uint64_t i);
 /*
- * The number of the first function that reaches beyond @vaddr. As that rises so does the number,
- * even in a table that is out of order, which may have others: who goes on from there, as far as to
- * the next @vaddr, looks at each once.
+ * The number of the first function that reaches beyond @vaddr, or of the last. As that rises so
+ * does the number, even in a table that is out of order, which may have others: who goes on from
+ * there, as far as to the next @vaddr, looks at each once.
  */
 uint64_t unwind_go_first(const struct unwind_go *go, const struct unwind_go_layout *l,
 			 uint64_t vaddr);

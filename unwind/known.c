@@ -10,7 +10,7 @@ enum {
 	VERSION = 1,
 };
 
-static bool is_asked(const struct stat *st, const struct stat *dir, uid_t owner)
+static bool tells_changes(const struct stat *st, const struct stat *dir, uid_t owner)
 {
 	return S_ISREG(st->st_mode) && st->st_dev == dir->st_dev && !(st->st_mode & 022) &&
 	       (!st->st_uid || st->st_uid == owner) && st->st_ctim.tv_sec < time(NULL) - RESTED;
@@ -27,7 +27,7 @@ bool unwind_known_name(int dir, uid_t owner, int fd, const struct unwind_secret 
 	struct stat st, here;
 	struct unwind_sip sip;
 
-	if (fstat(fd, &st) || fstat(dir, &here) || !is_asked(&st, &here, owner))
+	if (fstat(fd, &st) || fstat(dir, &here) || !tells_changes(&st, &here, owner))
 		return false;
 	which.inode = st.st_ino;
 	which.size = st.st_size;

@@ -252,7 +252,7 @@ struct unwind_cache;
  * /var/cache/rawprof/unwind, or ~/.cache/rawprof/unwind; makes it if need be. -EPERM if it, or a
  * directory of ours above it, is another user's or writable by others; -ENOENT if there is no home;
  * -ENOMEM; or what open(2) said. @max_bytes: what it may grow to, in pages of 4 KB, 0: 1 GB; and it
- * has 65,536 tables at most. Those that were used least recently go first.
+ * has 65,536 entries at most, one or two for a file. Those that were used least recently go first.
  */
 int unwind_cache_open(struct unwind_cache **out, const char *dir, uint64_t max_bytes);
 void unwind_cache_close(struct unwind_cache *c);
@@ -260,7 +260,7 @@ void unwind_cache_close(struct unwind_cache *c);
 /*
  * unwind_table_build(), or the table that an earlier one left. Entries are found by the contents of
  * what they were made of (.eh_frame and where it and the code lie), as a build-id does not change
- * when tools rewrite a file; of a file that is the same as it was (unwind/known.h) nothing is read.
+ * when tools rewrite a file; of a file that did not change since nothing is read.
  * A damaged entry is made anew; one that cannot be written is no error.
  * Rules for code without an FDE are in it if @is_computed, or if they were computed earlier: that
  * takes longer than all else.

@@ -30,7 +30,7 @@ for style in '' offsets; do
 	run "$rawprof" cpu -F 999 --user -v -f -- "$tmp/libjvm.so" circle 0.3 $style
 	has "it is taken for one $style" "$out" ';\[java\];'
 done
-folded -F 999 --user -- "$tmp/libjvm.so" circle 1 lost
+folded -F 999 --user -- "$tmp/libjvm.so" circle 3 lost
 holds 'code that stacks end in is still that of Java' "$(share "$out" ';\[java\];burn_inside') > 90"
 unset JAVA_HOME
 

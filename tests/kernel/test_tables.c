@@ -157,8 +157,7 @@ static bool has_table(struct record_table_store *s, uid_t uid, uint64_t mb)
 	has = file->table.nparts > 0;
 	ck_assert_int_eq(fstat(fd, &st), 0);
 	ck_assert_ptr_nonnull(record_table_store_known(s, &st));
-	st.st_ctim.tv_nsec ^=
-		1; /* another's, which has its number by now, and says the same time */
+	st.st_ctim.tv_nsec ^= 1; /* another's that has its number by now */
 	ck_assert_ptr_null(record_table_store_known(s, &st));
 	close(fd);
 	return has;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Computing rules of code in memory: nobody has much time for it, and nobody takes another's. */
+/* Computing rules of code in memory: nobody has much time for it, and nobody takes root's. */
 #include <check.h>
 #include <stdlib.h>
 

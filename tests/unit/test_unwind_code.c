@@ -207,7 +207,7 @@ START_TEST(jumps_by_tables_everywhere)
 	for (int i = 0; i < JUMPS; i++, at += 4)
 		memcpy(code + at, "\x74\x02\xff\xe0", 4); /* je 1f; jmp *%rax; 1: */
 	code[at] = 0xc3;
-	for (int i = 0; i < 24; i++) {
+	for (int i = 0; i < 48; i++) {
 		ck_assert_int_eq(unwind_table_build_code(&t, EM_X86_64, code, SIZE_64K), 0);
 		ck_assert_int_eq(unwind_table_rule(t, 4)->cfa_off, 16);
 		unwind_table_free(t);
