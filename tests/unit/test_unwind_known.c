@@ -59,36 +59,35 @@ static void teardown(void)
 	ck_assert_int_eq(system(command), 0);
 }
 
-/* Number of gaps of its table, or a negative errno. */
+/* Number of gaps of the table that was asked for, which is freed, or @err. */
+static int gaps_of(struct unwind_table *t, int err)
+{
+	int n = err ? err : (int)t->ngaps;
+
+	if (!err)
+		unwind_table_free(t);
+	return n;
+}
+
 static int ask(int flags, bool is_computed)
 {
 	int fd = open(file, flags | O_CLOEXEC), err;
 	struct unwind_table *t;
-	int n;
 
 	ck_assert_int_ge(fd, 0);
 	err = unwind_cache_table(cache, &t, fd, is_computed, NULL);
 	close(fd);
-	if (err)
-		return err;
-	n = (int)t->ngaps;
-	unwind_table_free(t);
-	return n;
+	return gaps_of(t, err);
 }
 
 static int ask_first(bool *has_more)
 {
 	int fd = open(file, O_PATH | O_CLOEXEC), err;
 	struct unwind_table *t;
-	int n;
 
 	err = unwind_cache_first(cache, &t, fd, has_more);
 	close(fd);
-	if (err)
-		return err;
-	n = (int)t->ngaps;
-	unwind_table_free(t);
-	return n;
+	return gaps_of(t, err);
 }
 
 /* Rested, and asked for once. */
