@@ -49,19 +49,20 @@ static int read_auxv(struct load *l)
 	Elf64_auxv_t v[64];
 	char path[64];
 	ssize_t n;
-	int fd;
+	int fd, err;
 
 	snprintf(path, sizeof(path), "/proc/%d/auxv", (int)l->pid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
 	n = read(fd, v, sizeof(v));
+	err = n < 0 ? -errno : 0;
 	close(fd);
 	l->linker = 0;
 	for (size_t i = 0; n > 0 && i < (size_t)n / sizeof(v[0]); i++)
 		if (v[i].a_type == AT_BASE)
 			l->linker = v[i].a_un.a_val;
-	return 0;
+	return err;
 }
 
 /* The linker's mappings are one behind the other; the first one begins at its base. */
@@ -80,6 +81,13 @@ static int find_linker(void *ctx, const struct sym_proc_map *m)
 
 enum next { GO_ON, LET_GO };
 
+static int failed(const char *call, int err)
+{
+	return rp_fail(-err,
+		       "%s: %s: the program cannot be followed through its start, and is killed",
+		       call, strerror(err));
+}
+
 static int on_exec(struct load *l)
 {
 	int err = l->loaded(l->ctx, l->pid);
@@ -88,11 +96,12 @@ static int on_exec(struct load *l)
 		return err;
 	l->mapping = false;
 	l->from = l->to = 0;
-	if (read_auxv(l) || !l->linker)
-		return LET_GO; /* static: all of it is there */
-	if (sym_proc_maps("/proc", (uint32_t)l->pid, find_linker, l) || l->from == l->to)
-		return LET_GO;
-	return GO_ON;
+	err = read_auxv(l);
+	if (!err && l->linker)
+		err = sym_proc_maps("/proc", (uint32_t)l->pid, find_linker, l);
+	if (err && err != -ESRCH) /* it was killed */
+		return failed("reading its auxv and maps", -err);
+	return l->from < l->to ? GO_ON : LET_GO; /* static: all of it is there */
 }
 
 static bool is_linker(const struct load *l, uint64_t address)
@@ -100,13 +109,22 @@ static bool is_linker(const struct load *l, uint64_t address)
 	return address >= l->from && address <= l->to;
 }
 
+/* Where it stands. One that was killed while it stood still need not be followed. */
+static int ask(const struct load *l, struct __ptrace_syscall_info *out)
+{
+	if (ptrace(PTRACE_GET_SYSCALL_INFO, l->pid, sizeof(*out), out) > 0)
+		return GO_ON;
+	return errno == ESRCH ? LET_GO : failed("ptrace", errno);
+}
+
 static int on_syscall(struct load *l)
 {
 	struct __ptrace_syscall_info info;
+	const int next = ask(l, &info);
 	bool mapped;
 
-	if (ptrace(PTRACE_GET_SYSCALL_INFO, l->pid, sizeof(info), &info) <= 0)
-		return LET_GO;
+	if (next != GO_ON)
+		return next;
 	if (info.op == PTRACE_SYSCALL_INFO_ENTRY) {
 		l->mapping = info.entry.nr == SYS_mmap && (info.entry.args[2] & PROT_EXEC) &&
 			     !(info.entry.args[3] & MAP_ANONYMOUS);
@@ -121,11 +139,13 @@ static int on_syscall(struct load *l)
 static int on_look(const struct load *l)
 {
 	struct __ptrace_syscall_info info;
+	int next;
 
 	if (!l->to)
 		return GO_ON;
-	if (ptrace(PTRACE_GET_SYSCALL_INFO, l->pid, sizeof(info), &info) <= 0)
-		return LET_GO;
+	next = ask(l, &info);
+	if (next != GO_ON)
+		return next;
 	return is_linker(l, info.instruction_pointer) ? GO_ON : LET_GO;
 }
 
@@ -157,13 +177,6 @@ static bool is_interrupted(void)
 		sigismember(&pending, SIGHUP) == 1);
 }
 
-static int failed(const char *call)
-{
-	return rp_fail(-errno,
-		       "%s: %s: the program cannot be followed through its start, and is killed",
-		       call, strerror(errno));
-}
-
 static bool is_there(const struct load *l)
 {
 	const int err = errno;
@@ -184,7 +197,7 @@ static int wait_stop(struct load *l, const sigset_t *child, int *status)
 
 	for (;;) {
 		if (waitid(P_PID, (id_t)l->pid, &info, WSTOPPED | WEXITED | WNOWAIT | WNOHANG))
-			return errno == ECHILD && !is_there(l) ? 0 : failed("waitid");
+			return errno == ECHILD && !is_there(l) ? 0 : failed("waitid", errno);
 		if (info.si_pid)
 			break;
 		if (is_interrupted())
@@ -195,7 +208,7 @@ static int wait_stop(struct load *l, const sigset_t *child, int *status)
 	if (info.si_code != CLD_TRAPPED && info.si_code != CLD_STOPPED)
 		return 0;
 	if (waitpid(l->pid, status, __WALL) != l->pid)
-		return failed("waitpid");
+		return failed("waitpid", errno);
 	return WIFSTOPPED(*status);
 }
 
@@ -213,7 +226,7 @@ static int resume(const struct load *l, int request, int signal)
 		waitid(P_PID, (id_t)l->pid, &info, WEXITED | WNOWAIT | WNOHANG);
 	}
 	errno = err;
-	return info.si_pid ? 0 : failed("ptrace");
+	return info.si_pid ? 0 : failed("ptrace", errno);
 }
 
 static int follow(struct load *l)
