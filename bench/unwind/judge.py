@@ -188,6 +188,10 @@ if __name__ == "__main__":
     elif sys.argv[1] == "--whole":
         one = Profile(sys.argv[3])
         reached, others = one.whole()
-        print(f"| {sys.argv[2]} | {one.total:,} | {100 * reached / max(1, one.total):.1f} | {others or '-'} |")
+        seen, wrong, unknown = one.calls(Code([]))
+        print(
+            f"| {sys.argv[2]} | {one.total:,} | {100 * reached / max(1, one.total):.1f} "
+            f"| {seen:,} | {wrong:,} | {unknown:,} | {others or '-'} |"
+        )
     else:
         main(*sys.argv[1:])

@@ -18,14 +18,14 @@ row() {
 	echo "  UNWIND  $1" >&2
 	for need in $2; do
 		command -v "$need" >/dev/null && continue
-		echo "| $1 | skipped: no $need | | |"
+		echo "| $1 | skipped: no $need | | | | | |"
 		return
 	done
 	rm -f "$tmp/profile.json"
 	(cd "$tmp" && timeout 120 "$rawprof" cpu -q -F 499 --user -o profile.json -- sh -c "$3") \
 		>/dev/null 2>"$tmp/err"
 	if [ ! -s "$tmp/profile.json" ]; then
-		echo "| $1 | failed: $(head -n 1 "$tmp/err") | | |"
+		echo "| $1 | failed: $(head -n 1 "$tmp/err") | | | | | |"
 		return
 	fi
 	/usr/bin/python3 "$here/judge.py" --whole "$1" "$tmp/profile.json"
@@ -59,8 +59,8 @@ fi
 echo "By bench/unwind/more.sh, $(date -u +%Y-%m-%d), Linux $(uname -r), $(nproc) CPUs, 499 Hz," \
 	"load $(cut -d ' ' -f 1 /proc/loadavg) at the beginning."
 echo
-echo '| program | user stacks | whole, % | not whole |'
-echo '|---|---|---|---|'
+echo '| program | user stacks | whole, % | return addresses | no call before | code of no file | not whole |'
+echo '|---|---|---|---|---|---|---|'
 row "Go" go "./go"
 row "Go-stripped" go "./go-stripped"
 row "OpenJDK" "java javac" "cp $here/Work.java . && javac Work.java && java Work"
@@ -79,6 +79,10 @@ row "QEMU (TCG)" qemu-system-x86_64 "timeout 6 qemu-system-x86_64 -accel tcg -di
 video="ffmpeg -loglevel error -f lavfi -i testsrc2=rate=25"
 row "ffmpeg (x264)" ffmpeg "$video:size=640x360:duration=6 -c:v libx264 -f null -"
 row "ffmpeg-x265" ffmpeg "$video:size=480x270:duration=2 -c:v libx265 -f null -"
+command -v dav1d >/dev/null && command -v ffmpeg >/dev/null &&
+	sh -c "$video:size=640x360:duration=8 -c:v libsvtav1 $tmp/video.ivf" >/dev/null 2>&1
+row "dav1d" "dav1d ffmpeg" "for i in 1 2 3 4 5 6; do dav1d -q -i video.ivf -o /dev/null --muxer null; done"
+row "gmp (ecm)" ecm "echo '2^1061-1' | timeout 6 ecm -q 3e6"
 row "musl, static" musl-gcc ./musl
 row "emacs, deep lisp" emacs "emacs -Q --batch --eval '(progn (setq max-lisp-eval-depth 10000)
 	(defun deep (n) (if (= n 0) 0 (+ 1 (deep (- n 1))))) (dotimes (i 3000) (deep 400)))'"
