@@ -182,7 +182,7 @@ static bool read_process(const struct jvm_memory *m, const struct jvm_layout *l,
 
 /* ---- files and processes */
 
-static bool is_named(const char *path)
+bool record_jvm_is_named(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
@@ -192,7 +192,7 @@ static bool is_named(const char *path)
 static int is_machine(void *unused, const struct sym_proc_map *m)
 {
 	(void)unused;
-	return is_named(m->path);
+	return record_jvm_is_named(m->path);
 }
 
 bool record_jvm_may_run(uint32_t pid)
@@ -306,7 +306,7 @@ uint32_t record_jvm_mapped(struct record_jvm *j, uint32_t pid, const struct sym_
 	struct known_file *f;
 	uint32_t number;
 
-	if (!is_named(m->path) || !m->inode)
+	if (!record_jvm_is_named(m->path) || !m->inode)
 		return 0;
 	f = find_file(j, m, open, ctx);
 	p = f && !f->is_unknown ? add_process(j, pid) : NULL;

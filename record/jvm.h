@@ -38,7 +38,9 @@ uint32_t record_jvm_mapped(struct record_jvm *j, uint32_t pid, const struct sym_
 			   uint64_t bias, int (*open)(void *ctx), void *ctx, bool *early);
 /* Was one found, so that code is known better than by what it does? @j may be NULL. */
 bool record_jvm_has(const struct record_jvm *j, uint32_t pid);
-/* It has ended. @j may be NULL. */
+/* Is a file of that name a Java virtual machine? */
+bool record_jvm_is_named(const char *path);
+/* The process has ended, or has executed something else. @j may be NULL. */
 void record_jvm_ended(struct record_jvm *j, uint32_t pid);
 
 /* Reads what names the frames of a record, while it is there. 0 or -ENOMEM. */

@@ -20,6 +20,7 @@
 #include "published.h"
 #include "tables.h"
 #include "tables_read.h"
+#include "v8.h"
 
 /* Slices are given out in multiples of this, so that what one process leaves another can use. */
 #define SLICE_STEP 8
@@ -334,18 +335,21 @@ int record_tables_map(void *tables, const struct sym_proc_map *m)
 
 void record_tables_end(struct record_tables *f)
 {
-	rp_id_set_add(&f->current, f->reading->pid);
-	record_published_read(f->from.published, f->reading);
-	if (f->reading->pid < MAX_PIDS && f->reading->n)
-		publish(f, f->reading);
-	if (f->reading->jvm_early)
-		record_early_add(&f->early, f->reading->pid);
-	if (f->reading->waits)
-		rp_id_set_add(&f->waiting, f->reading->pid);
-	if (f->reading->code_waits)
-		record_early_later(&f->early, f->reading->pid);
-	f->has_language |= f->reading->has_language;
-	f->reading->n = 0;
+	struct reading *r = f->reading;
+
+	rp_id_set_add(&f->current, r->pid);
+	record_reading_end(r);
+	record_published_read(f->from.published, r);
+	if (r->pid < MAX_PIDS && r->n)
+		publish(f, r);
+	if (r->jvm_early)
+		record_early_add(&f->early, r->pid);
+	if (r->waits)
+		rp_id_set_add(&f->waiting, r->pid);
+	if (r->code_waits)
+		record_early_later(&f->early, r->pid);
+	f->has_language |= r->has_language;
+	r->n = 0;
 }
 
 bool record_tables_have_language(const struct record_tables *f)
@@ -472,6 +476,7 @@ void record_tables_ended(struct record_tables *f, uint32_t pid)
 	struct slice *slice = slice_of(f, pid);
 
 	record_jvm_ended(f->from.jvm, pid);
+	record_v8_ended(f->from.v8, pid);
 	record_published_ended(f->from.published, pid);
 	if (!slice)
 		return;

@@ -251,6 +251,8 @@ static void add_file(struct reading *r, const struct sym_proc_map *m)
 	const struct stored_file *file;
 	uint64_t vaddr;
 
+	r->names_jvm |= record_jvm_is_named(m->path);
+	r->names_v8 |= record_v8_is_named(m->path);
 	if (!find_mapped(r, m, &file))
 		return;
 	if (!file || !find_vaddr(file, m->offset, m->end - m->start, &vaddr)) {
@@ -350,7 +352,7 @@ void record_reading_begin(struct reading *r, const struct table_sources *from, u
 	r->published = (struct published_process){ 0 };
 	r->context_at = 0;
 	r->generated = r->in_loop = (struct unwind_rule){ 0 };
-	r->has_shared_code = r->has_language = false;
+	r->has_shared_code = r->has_language = r->names_jvm = r->names_v8 = false;
 	r->jvm_early = r->waits = r->code_waits = false;
 }
 
@@ -372,4 +374,14 @@ int record_reading_add(void *reading, const struct sym_proc_map *m)
 	else
 		add_code(r, m);
 	return r->n == READING_RANGES;
+}
+
+void record_reading_end(const struct reading *r)
+{
+	if (r->n == READING_RANGES) /* it may be among the others */
+		return;
+	if (!r->names_jvm)
+		record_jvm_ended(r->from->jvm, r->pid);
+	if (!r->names_v8)
+		record_v8_ended(r->from->v8, r->pid);
 }

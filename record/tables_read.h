@@ -77,6 +77,7 @@ struct reading {
 	struct generated_time computing;    /* of all processes */
 	uint32_t ncode, code_bytes;	    /* mappings whose code was looked at; of all of it */
 	bool has_language;		    /* by the name of a file */
+	bool names_jvm, names_v8;	    /* so, whether that is known or not */
 	bool jvm_early;			    /* it has one that has not begun yet */
 	bool waits;			    /* for tables, which are being made, */
 	bool code_waits;		    /*   or for time to look at its code */
@@ -92,6 +93,8 @@ void record_reading_begin(struct reading *r, const struct table_sources *from, u
  * be looked at any further.
  */
 int record_reading_add(void *reading, const struct sym_proc_map *m);
+/* All were added: a virtual machine that was executed before and is not among them is forgotten. */
+void record_reading_end(const struct reading *r);
 
 /*
  * Opens the file of a mapping of the process, which its path may not lead to any more, nor here.

@@ -23,13 +23,15 @@ struct known_file {
 enum { MOST_TEXTS = 8 };
 struct known_process {
 	uint32_t pid;
-	uint32_t layout;
+	uint32_t layout; /* its number + 1; 0: it has ended, or has executed something else */
 	/* Where the file is mapped, for V8 also beside its own code: what is there has names. */
 	struct text {
 		uint64_t start, end;
 	} text[MOST_TEXTS];
 };
 
+/* More of them are no longer kept. */
+enum { MOST_ENDED = 1024 };
 enum { MOST_LAYOUTS = 64 };
 
 struct record_v8 {
@@ -37,6 +39,7 @@ struct record_v8 {
 	uint32_t nlayouts;
 	struct hash_map files;	   /* of struct known_file */
 	struct hash_map processes; /* of struct known_process */
+	uint32_t nended;	   /* of these, about */
 	struct v8_names *names;
 	bool denied; /* said once */
 };
@@ -68,7 +71,7 @@ void record_v8_close(struct record_v8 *p)
 	free(p);
 }
 
-static bool has_name(const char *path)
+bool record_v8_is_named(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
@@ -91,6 +94,52 @@ static uint32_t look_at(struct record_v8 *p, const char *path, int fd)
 	return p->nlayouts;
 }
 
+/* ---- processes */
+
+static struct known_process *find_process(const struct record_v8 *p, uint32_t pid)
+{
+	struct known_process *process = rp_hash_find(&p->processes, &pid);
+
+	return process && process->layout ? process : NULL;
+}
+
+bool record_v8_has(const struct record_v8 *p, uint32_t pid)
+{
+	return p && find_process(p, pid);
+}
+
+/* Without memory they stay for now. */
+static void drop_ended(struct record_v8 *p)
+{
+	const struct known_process *all = p->processes.items;
+	struct hash_map left = HASH_MAP(struct known_process, pid);
+
+	p->nended = 0;
+	for (uint32_t i = 0; i < p->processes.count; i++) {
+		struct known_process *copy = all[i].layout ? rp_hash_add(&left, &all[i].pid) : NULL;
+
+		if (copy)
+			*copy = all[i];
+		if (copy || !all[i].layout)
+			continue;
+		rp_hash_free(&left);
+		return;
+	}
+	rp_hash_free(&p->processes);
+	p->processes = left;
+}
+
+void record_v8_ended(struct record_v8 *p, uint32_t pid)
+{
+	struct known_process *process = p ? find_process(p, pid) : NULL;
+
+	if (!process)
+		return;
+	*process = (struct known_process){ .pid = pid };
+	if (++p->nended >= MOST_ENDED)
+		drop_ended(p);
+}
+
 static void add_text(struct known_process *process, const struct sym_proc_map *m)
 {
 	for (size_t i = 0; i < MOST_TEXTS; i++) {
@@ -111,7 +160,7 @@ void record_v8_mapped(struct record_v8 *p, uint32_t pid, const struct sym_proc_m
 	struct known_file *f;
 	bool is_new;
 
-	if (!has_name(m->path))
+	if (!record_v8_is_named(m->path))
 		return;
 	f = rp_hash_add_within(&p->files, &key, LANGUAGE_MAX_FILES, &is_new);
 	if (!f)
@@ -128,11 +177,6 @@ void record_v8_mapped(struct record_v8 *p, uint32_t pid, const struct sym_proc_m
 				    .bytecode_type = p->layouts[f->layout - 1]->type_bytecode };
 }
 
-bool record_v8_has(const struct record_v8 *p, uint32_t pid)
-{
-	return p && rp_hash_find(&p->processes, &pid);
-}
-
 /* ---- records */
 
 static bool read_memory(void *ctx, uint64_t address, void *out, size_t n)
@@ -143,7 +187,7 @@ static bool read_memory(void *ctx, uint64_t address, void *out, size_t n)
 /* Of the process; a child that has not executed anything is like its parent. */
 static const struct sym_v8_layout *layout_of(const struct record_v8 *p, uint32_t pid)
 {
-	const struct known_process *process = rp_hash_find(&p->processes, &pid);
+	const struct known_process *process = find_process(p, pid);
 
 	return p->layouts[process ? process->layout - 1 : 0];
 }
@@ -152,7 +196,7 @@ static const struct sym_v8_layout *layout_of(const struct record_v8 *p, uint32_t
 static bool is_innermost(const struct record_v8 *p, const struct stack_record *r, uint64_t *pc)
 {
 	const uint32_t pid = (uint32_t)(r->pid_tgid >> 32);
-	const struct known_process *process = rp_hash_find(&p->processes, &pid);
+	const struct known_process *process = find_process(p, pid);
 
 	if (!process || !r->user_bytes)
 		return false;

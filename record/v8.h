@@ -31,6 +31,10 @@ void record_v8_mapped(struct record_v8 *p, uint32_t pid, const struct sym_proc_m
 
 /* Was one found in the process? @p may be NULL. */
 bool record_v8_has(const struct record_v8 *p, uint32_t pid);
+/* May a file of that name have it? */
+bool record_v8_is_named(const char *path);
+/* The process has ended, or has executed something else. @p may be NULL. */
+void record_v8_ended(struct record_v8 *p, uint32_t pid);
 
 /* A record came: what is new in it is named. 0 or -ENOMEM. */
 int record_v8_saw(struct record_v8 *p, const struct stack_record *record);

@@ -32,6 +32,8 @@ for style in '' offsets; do
 done
 folded -F 999 --user -- "$tmp/libjvm.so" circle 3 lost
 holds 'code that stacks end in is still that of Java' "$(share "$out" ';\[java\];burn_inside') > 90"
+folded -F 999 --user -- "$tmp/libjvm.so" nowhere 0.2 lost "$work/compiled" 1
+holds 'executed by Java: code in memory is walked' "$(share "$out" ';main;calls_compiled;\[anon\]') > 40"
 unset JAVA_HOME
 
 if ! command -v javac >/dev/null; then

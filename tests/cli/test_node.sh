@@ -24,6 +24,10 @@ for how in circle nowhere huge; do
 	ledger_closes "$how"
 done
 
+# What it executes then has code whose rules are computed, as V8 says nothing of it.
+folded -F 999 --user -- "$work/fakenode" nowhere 0.2 "$work/compiled" 1
+holds 'executed by node: code in memory is walked' "$(share "$out" ';main;calls_compiled;\[anon\]') > 40"
+
 # Its names lie where whoever reads them waits for ever: the recording ends, although the program does not.
 "$work/fakenode" silent 300 &
 silent=$!

@@ -4,15 +4,17 @@
  * knows of its code leads back to itself, nowhere, or is of enormous size. Burns CPU time in burn()
  * meanwhile, which its code heap has called.
  *
- *	libjvm.so circle|nowhere|huge SECONDS [offsets|lost]
+ *	libjvm.so circle|nowhere|huge SECONDS [offsets|lost] [PROGRAM ARGUMENTS...]
  *
  * offsets: its tables are those of Java 25, where a CodeBlob has offsets instead of addresses.
  * lost: its code has no frame pointer while it calls, so that stacks end there.
+ * In the end it executes PROGRAM, which has nothing of Java.
  */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "work.h"
 
@@ -231,5 +233,7 @@ int main(int argc, char **argv)
 	memcpy(&call, &code, sizeof(call));
 	seconds = atof(argv[2]);
 	call();
+	if (argc > 4)
+		execv(argv[4], argv + 4);
 	return 0;
 }

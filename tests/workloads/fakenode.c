@@ -2,9 +2,10 @@
 /*
  * A program that looks like V8 11.3 and lies: its strings go round in circles, lead nowhere, or are
  * of enormous length; or lie where whoever reads waits for ever (for root, who may have a
- * userfaultfd that other processes meet too). Burns CPU time in burn() meanwhile.
+ * userfaultfd that other processes meet too). Burns CPU time in burn() meanwhile. Then it executes
+ * PROGRAM, which has nothing of V8.
  *
- *	fakenode circle|nowhere|huge|silent SECONDS
+ *	fakenode circle|nowhere|huge|silent SECONDS [PROGRAM ARGUMENTS...]
  */
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
@@ -128,10 +129,12 @@ static void lie(const char *how)
 
 int main(int argc, char **argv)
 {
-	if (argc != 3)
+	if (argc < 3)
 		return 2;
 	lie(argv[1]);
 	seconds = atof(argv[2]);
 	call_frame(tagged(&function), tagged(&bytecode));
+	if (argc > 3)
+		execv(argv[3], argv + 3);
 	return v8_major + v8_minor != 14;
 }
