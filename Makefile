@@ -365,8 +365,9 @@ $(STATIC_OBJ): symbolize/lines.c $(BUILD)/flags $(BUILD)/static/flags
 	$(call say,CC,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) $(HARDEN) $(if $(filter yes,$(LIBDW)),,-UHAVE_LIBDW) -c -o $@ $<
 # No dlopen: it would load a libc of its own beside what it loads (symbolize/debuginfod.c). Nothing to unwind stacks
-# with, 25 KB, which the C library has for threads that are cancelled: there are none.
-NO_UNWINDER := -Wl,--defsym,_Unwind_Resume=abort -Wl,--defsym,__gcc_personality_v0=abort
+# with, 45 KB, which the C library has for threads that are cancelled: there are none.
+NO_UNWINDER := -Wl,--defsym,_Unwind_Resume=abort -Wl,--defsym,__gcc_personality_v0=abort \
+	-Wl,--defsym,_Unwind_GetCFA=abort -Wl,--defsym,_Unwind_ForcedUnwind=abort
 # Nor messages of the C library in other languages, 16 KB, nor on streams of wide characters, 25 KB: getopt(3) would
 # write such ones, which is told to be silent.
 NO_LANGUAGES := -Wl,--defsym,__dcgettext=rp_text_untranslated -Wl,--defsym,dcgettext=rp_text_untranslated \
