@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which pages are there, says /proc/PID/pagemap: in memory, or swapped out. */
+/*
+ * Which pages are there, says /proc/PID/pagemap: in memory, or swapped out. A page of a file that
+ * was never read looks swapped out once its owner has write-protected it (userfaultfd(2)), and
+ * whoever reads it waits for the file system.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -7,7 +11,11 @@
 
 #include "remote.h"
 
-#define THERE (3ULL << 62) /* Documentation/admin-guide/mm/pagemap.rst */
+/* Documentation/admin-guide/mm/pagemap.rst */
+#define PRESENT (1ULL << 63)
+#define SWAPPED (1ULL << 62)
+#define OF_A_FILE (1ULL << 61)
+#define WRITE_PROTECTED (1ULL << 57)
 #define MANY 512
 
 static int open_file(pid_t pid, const char *name)
@@ -30,6 +38,11 @@ static bool be_open(struct record_remote *r)
 	return r->pages >= 0;
 }
 
+static bool is_there(uint64_t entry)
+{
+	return entry & PRESENT || (entry & (SWAPPED | OF_A_FILE | WRITE_PROTECTED)) == SWAPPED;
+}
+
 static bool are_there(const struct record_remote *r, uint64_t address, size_t n)
 {
 	static long page_size;
@@ -45,7 +58,7 @@ static bool are_there(const struct record_remote *r, uint64_t address, size_t n)
 			  (off_t)(first * sizeof(*entries))) != (ssize_t)(some * sizeof(*entries)))
 			return false;
 		for (uint64_t i = 0; i < some; i++)
-			if (!(entries[i] & THERE))
+			if (!is_there(entries[i]))
 				return false;
 	}
 	return true;

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Memory of another process: no page is touched that is not there. */
+#include <check.h>
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "record/remote.h"
+
+/* Newer than the headers: Linux 6.7 */
+#define WP_UNPOPULATED (1 << 13)
+#define WP_ASYNC (1 << 15)
+
+static long page_size;
+
+/* A page of this program, whose file may be one that waits; nobody has read it. */
+static char *map_page(void)
+{
+	const int fd = open("/proc/self/exe", O_RDONLY);
+	char *page = mmap(NULL, (size_t)page_size, PROT_READ, MAP_PRIVATE, fd, 0);
+
+	ck_assert_ptr_ne(page, MAP_FAILED);
+	close(fd);
+	return page;
+}
+
+static bool can_read(const char *at)
+{
+	struct record_remote r = { .pid = getpid() };
+	char out[4] = "";
+	const bool did = record_remote_read(&r, (uintptr_t)at, out, sizeof(out));
+
+	record_remote_close(&r);
+	ck_assert(!did || !memcmp(out, at, sizeof(out)));
+	return did;
+}
+
+START_TEST(test_what_is_there)
+{
+	char *page = map_page();
+	volatile char first;
+
+	ck_assert(!can_read(page));
+	first = page[0];
+	ck_assert_int_eq(first, '\177');
+	ck_assert(can_read(page));
+}
+END_TEST
+
+/* False: not on this kernel, or not for this user. */
+static bool protect(char *page)
+{
+	const int fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC | UFFD_USER_MODE_ONLY);
+	struct uffdio_api api = { .api = UFFD_API, .features = WP_UNPOPULATED | WP_ASYNC };
+	struct uffdio_register all = { .range = { (uintptr_t)page, (uint64_t)page_size },
+				       .mode = UFFDIO_REGISTER_MODE_WP };
+	struct uffdio_writeprotect how = { .range = all.range,
+					   .mode = UFFDIO_WRITEPROTECT_MODE_WP };
+
+	return fd >= 0 && !ioctl(fd, UFFDIO_API, &api) && !ioctl(fd, UFFDIO_REGISTER, &all) &&
+	       !ioctl(fd, UFFDIO_WRITEPROTECT, &how);
+}
+
+START_TEST(test_what_is_protected_only)
+{
+	char *page = map_page();
+
+	if (!protect(page)) {
+		printf("skipped: no write protection of pages that are not there\n");
+		return;
+	}
+	ck_assert(!can_read(page));
+	ck_assert_int_eq(page[0], '\177');
+	ck_assert(can_read(page));
+}
+END_TEST
+
+START_TEST(test_nothing)
+{
+	ck_assert(!can_read((const char *)(uintptr_t)page_size));
+	ck_assert(!can_read((const char *)(UINTPTR_MAX - 1)));
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("memory of others");
+	TCase *tc = tcase_create("pages");
+	SRunner *r = srunner_create(s);
+	int failed;
+
+	page_size = sysconf(_SC_PAGESIZE);
+	suite_add_tcase(s, tc);
+	tcase_add_test(tc, test_what_is_there);
+	tcase_add_test(tc, test_what_is_protected_only);
+	tcase_add_test(tc, test_nothing);
+	srunner_run_all(r, CK_NORMAL);
+	failed = srunner_ntests_failed(r);
+	srunner_free(r);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
