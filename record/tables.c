@@ -9,7 +9,6 @@
 
 #include <rawprof/loader.h>
 #include "base/clock.h"
-#include "base/file.h"
 #include "base/grow.h"
 #include "base/hash.h"
 #include "symbolize/proc.h"
@@ -397,7 +396,7 @@ void record_tables_mapped(struct record_tables *f, uint32_t pid, const char *pat
 		return;
 	fd = sym_proc_open_in_root("/proc", pid, path);
 	if (fd < 0)
-		fd = rp_open_regular(AT_FDCWD, path);
+		fd = sym_proc_follow_here(path);
 	if (fd < 0)
 		return;
 	record_table_store_file(f->from.store, fd, false);

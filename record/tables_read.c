@@ -12,7 +12,6 @@
 #include <rawprof/loader.h>
 
 #include "base/clock.h"
-#include "base/file.h"
 #include "base/hash.h"
 #include "base/id_set.h"
 #include "base/lack.h"
@@ -85,22 +84,12 @@ static bool find_vaddr(const struct stored_file *file, uint64_t offset, uint64_t
 	return false;
 }
 
-#define LINK_BYTES 96
-static void link_path(uint32_t pid, const struct sym_proc_map *m, char path[LINK_BYTES])
-{
-	snprintf(path, LINK_BYTES, "/proc/%u/map_files/%llx-%llx", pid,
-		 (unsigned long long)m->start, (unsigned long long)m->end);
-}
-
 /* The mapping leads to the very file; its path may lead to another, or, in a container, to none. */
 int record_open_mapped(uint32_t pid, const struct sym_proc_map *m)
 {
-	char path[LINK_BYTES];
 	struct stat st;
-	int fd;
+	int fd = sym_proc_open_mapped("/proc", pid, m->start, m->end);
 
-	link_path(pid, m, path);
-	fd = rp_open_regular(AT_FDCWD, path);
 	if (fd >= 0)
 		return fd;
 	fd = sym_proc_open_in_root("/proc", pid, m->path);
@@ -152,8 +141,7 @@ static bool is_ready(struct reading *r, const struct stored_file *file)
  * are known. Some file systems have one number for several files; these also show another device
  * here than there.
  */
-static bool stat_mapped(struct reading *r, const struct sym_proc_map *m, const char *link,
-			struct stat *st)
+static bool stat_mapped(struct reading *r, const struct sym_proc_map *m, struct stat *st)
 {
 	const uint32_t path = rp_hash_bytes(m->path, strlen(m->path));
 	struct led_to *to = &r->files[m->inode % READING_FILES];
@@ -164,7 +152,7 @@ static bool stat_mapped(struct reading *r, const struct sym_proc_map *m, const c
 		*st = to->st;
 		return true;
 	}
-	if (stat(link, st))
+	if (sym_proc_stat_mapped("/proc", r->pid, m, st))
 		return false;
 	if (st->st_ino == m->inode && st->st_dev == makedev(m->dev_major, m->dev_minor))
 		*to = (struct led_to){ now + LED_TO_NS, m->inode, m->dev_major,
@@ -180,14 +168,12 @@ static bool find_mapped(struct reading *r, const struct sym_proc_map *m,
 			const struct stored_file **file)
 {
 	const bool compute = is_missed(r, m), hit = is_hit(r, m);
-	char path[LINK_BYTES];
 	bool again = false;
 	struct stat st;
 	int fd;
 
 	*file = NULL;
-	link_path(r->pid, m, path);
-	if (stat_mapped(r, m, path, &st))
+	if (stat_mapped(r, m, &st))
 		*file = record_table_store_known(r->from->store, &st);
 	if (*file)
 		again = record_table_store_try_again(*file);

@@ -14,7 +14,6 @@
 #endif
 
 #include "base/budget.h"
-#include "base/file.h"
 #include "debug.h"
 #include "proc.h"
 
@@ -82,7 +81,7 @@ static bool belongs(const struct search *s, const struct sym_object *debug)
 static int try_path(const struct search *s, const char *path, struct sym_object **out)
 {
 	for (int here = 0; here < 2; here++) {
-		int fd = here ? rp_open_regular(AT_FDCWD, path)
+		int fd = here ? sym_proc_follow_here(path)
 			      : sym_proc_follow_in_root(s->place->proc, s->place->pid, path);
 		struct sym_object *debug;
 

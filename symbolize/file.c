@@ -13,7 +13,6 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "base/file.h"
 #include "base/grow.h"
 #include "base/lack.h"
 #include "debug.h"
@@ -141,16 +140,6 @@ static bool is_same_file(const struct sym_file *f, int fd)
 	return st.st_ino == f->inode && (st.st_dev == f->dev || has_two_devices(fd));
 }
 
-static int open_mapped(const struct sym_files *fs, uint32_t pid, const struct sym_mapping *m)
-{
-	char path[PATH_MAX];
-
-	if (snprintf(path, sizeof(path), "%s/%" PRIu32 "/map_files/%" PRIx64 "-%" PRIx64, fs->proc,
-		     pid, m->start, m->end) >= (int)sizeof(path))
-		return -ENAMETOOLONG;
-	return rp_open_regular(AT_FDCWD, path);
-}
-
 /*
  * A descriptor of the file by way number @way, or a negative errno: by the mapping itself, which
  * leads even to files that are deleted; by its path in the process's root; by its path here, for
@@ -164,11 +153,11 @@ static int open_way(const struct sym_files *fs, const struct sym_file *f, uint32
 	int fd;
 
 	if (way == 0)
-		fd = open_mapped(fs, pid, m);
+		fd = sym_proc_open_mapped(fs->proc, pid, m->start, m->end);
 	else if (way == 1)
 		fd = sym_proc_open_in_root(fs->proc, pid, f->path);
 	else
-		fd = rp_open_regular(AT_FDCWD, f->path);
+		fd = sym_proc_follow_here(f->path);
 	if (fd >= 0 && !is_same_file(f, fd)) {
 		close(fd);
 		fd = -ENOENT;

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/fuse.h"
 #include "proc.h"
 
 #define MAX_STEPS 512 /* names: circles of links end here */
@@ -137,6 +138,9 @@ static int open_in_root(const char *proc, uint32_t pid, const char *path, bool f
 	if (snprintf(root, sizeof(root), "%s/%" PRIu32 "/root", proc, pid) >= (int)sizeof(root) ||
 	    snprintf(w.rest, sizeof(w.rest), "%s", path) >= (int)sizeof(w.rest))
 		return -ENAMETOOLONG;
+	err = rp_fuse_check_root(proc, pid);
+	if (err)
+		return err;
 	w.root = w.at = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (w.root < 0)
 		return errno == ENOENT ? -ESRCH : -errno;
@@ -156,4 +160,9 @@ int sym_proc_open_in_root(const char *proc, uint32_t pid, const char *path)
 int sym_proc_follow_in_root(const char *proc, uint32_t pid, const char *path)
 {
 	return open_in_root(proc, pid, path, true);
+}
+
+int sym_proc_follow_here(const char *path)
+{
+	return open_in_root("/proc", (uint32_t)getpid(), path, true);
 }

@@ -14,6 +14,7 @@
 
 #include "headers.h"
 #include "lines_image.h"
+#include "proc.h"
 
 /* ---- whose file it is */
 
@@ -25,15 +26,21 @@ static bool is_where_it_says(const struct sym_object *data)
 {
 	char link[32], path[PATH_MAX];
 	struct stat it, there;
+	bool is_same;
 	ssize_t n;
+	int fd;
 
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", data->fd);
 	n = readlink(link, path, sizeof(path) - 1);
 	if (n <= 0)
 		return false;
 	path[n] = '\0';
-	return !fstat(data->fd, &it) && !lstat(path, &there) && it.st_dev == there.st_dev &&
-	       it.st_ino == there.st_ino;
+	fd = sym_proc_open_in_root("/proc", (uint32_t)getpid(), path);
+	is_same = fd >= 0 && !fstat(data->fd, &it) && !fstat(fd, &there) &&
+		  it.st_dev == there.st_dev && it.st_ino == there.st_ino;
+	if (fd >= 0)
+		close(fd);
+	return is_same;
 }
 
 bool sym_lines_may_name_others(const struct sym_object *data)

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 struct sym_proc_map {
@@ -49,5 +50,20 @@ int sym_proc_open_in_root(const char *proc, uint32_t pid, const char *path);
 
 /* As sym_proc_open_in_root(), but a @path that is a symbolic link is followed there. */
 int sym_proc_follow_in_root(const char *proc, uint32_t pid, const char *path);
+
+/*
+ * The same where we are, of a path that somebody else has chosen: open(2) would go by a link into
+ * another process's root.
+ */
+int sym_proc_follow_here(const char *path);
+
+/*
+ * The file of the mapping of a process that begins and ends there, be it deleted or in another
+ * mount namespace: a descriptor of it open for reading; or what stat(2) says of it, and 0; or a
+ * negative errno. -EACCES: another user answers for it (base/fuse.h).
+ */
+int sym_proc_open_mapped(const char *proc, uint32_t pid, uint64_t start, uint64_t end);
+int sym_proc_stat_mapped(const char *proc, uint32_t pid, const struct sym_proc_map *m,
+			 struct stat *st);
 
 #endif

@@ -15,6 +15,7 @@
 
 #include "agent.h"
 #include "base/file.h"
+#include "base/fuse.h"
 #include "base/hash.h"
 #include "base/grow.h"
 #include "record/recording.h"
@@ -168,20 +169,32 @@ static void read_object(int fd, struct program *program)
 	sym_object_close(object);
 }
 
+static int open_exe(uint32_t pid)
+{
+	char path[64];
+	int held, fd;
+
+	snprintf(path, sizeof(path), "/proc/%u/exe", pid);
+	held = open(path, O_PATH | O_CLOEXEC);
+	if (held < 0)
+		return -errno;
+	fd = rp_fuse_check("/proc", pid, held);
+	fd = fd ? fd : rp_reopen_regular(held);
+	close(held);
+	return fd;
+}
+
 /* Of each file once: most processes run the same few. */
 static void read_build_id(struct agent_labels *l, uint32_t pid, char out[AGENT_LABEL_BYTES])
 {
 	struct program_key key;
 	struct program *program;
 	struct stat st;
-	char path[64];
-	int fd;
+	const int fd = open_exe(pid);
 
-	snprintf(path, sizeof(path), "/proc/%u/exe", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
 		return;
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode)) {
+	if (fstat(fd, &st)) {
 		close(fd);
 		return;
 	}

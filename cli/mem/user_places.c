@@ -13,6 +13,7 @@
 #include "base/file.h"
 #include "base/grow.h"
 #include "base/machine.h"
+#include "symbolize/proc.h"
 #include "user.h"
 
 /* Every file is searched for the whole list; operator new counts if the file has an allocator. */
@@ -407,7 +408,7 @@ static int probe_too_late(struct mem_probes *m, const struct rp_side_event *e, u
 	struct sym_mapped_functions file = { .path = e->mmap.path,
 					     .dev = dev,
 					     .inode = e->mmap.ino,
-					     .fd = rp_open_regular(AT_FDCWD, e->mmap.path) };
+					     .fd = sym_proc_follow_here(e->mmap.path) };
 	struct look look = { .probes = m, .pid = -1 };
 	const size_t before = m->nplaces;
 	struct sym_functions *found = NULL;

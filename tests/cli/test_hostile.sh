@@ -132,6 +132,26 @@ if command -v xmllint >/dev/null; then
 	xmllint --noout "$out" 2>>"$err" && ok 'a weird name: SVG is well-formed' ||
 		fail 'a weird name' 'SVG is not well-formed'
 fi
+# A file on a user's file system that answers no more, under an overlay of theirs: who looks at it waits for ever.
+mknod "$tmp/fuse" c 10 229 2>/dev/null && chmod 666 "$tmp/fuse" && mkdir -m 777 "$tmp/stalls" && chmod a+x "$tmp"
+(setpriv --reuid=65534 --regid=65534 --clear-groups "$work/stalls" "$tmp/fuse" "$tmp/stalls" 60 >"$tmp/stalled" 2>/dev/null &)
+for _ in {1..50}; do
+	[ -s "$tmp/stalled" ] || sleep 0.1
+done
+if [ -s "$tmp/stalled" ]; then
+	for command in cpu wall lock; do
+		run timeout -s KILL 60 "$rawprof" $command -a -d 1 --format folded
+		is "a file that nobody answers for: $command ends" "$status" 0
+		ledger_closes "a file that nobody answers for: $command"
+	done
+	folded -F 499 -d 1 -p "$(cat "$tmp/stalled")"
+	holds 'a file that nobody answers for: what it ran is seen' "$(share "$out" '^stalled;') > 90"
+	has 'a file that nobody answers for: it is said' "$err" 'over/stalled.*: Permission denied'
+else
+	skip 'a file that nobody answers for' 'no FUSE here, or no user namespaces'
+fi
+pkill -KILL -x stalls
+
 # Functions with names of 32 KB in 1,500 stacks of 40 frames each: their texts would be 240 MB, of the first 4 KB.
 x=$(printf '%032000d' 0)
 {

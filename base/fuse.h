@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Files that another user answers for. The kernel keeps root out of a file system in user space
+ * (FUSE), but not out of an overlay that a user has mounted over one in a namespace of theirs:
+ * there every look waits for that user's process, for ever if it likes.
+ *
+ * As long as no user but root serves a FUSE file system nothing can wait, and little is asked.
+ */
+#ifndef BASE_FUSE_H
+#define BASE_FUSE_H
+
+#include <stdint.h>
+
+/*
+ * Whether what is open as @path_fd, by O_PATH, may be looked at, which process @pid has mapped: 0,
+ * or -EACCES. @proc is where procfs is mounted.
+ */
+int rp_fuse_check(const char *proc, uint32_t pid, int path_fd);
+
+/* The same of whatever a path leads to in the root directory of the process. */
+int rp_fuse_check_root(const char *proc, uint32_t pid);
+
+#endif

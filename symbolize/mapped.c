@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The file of a mapping, by way of /proc/PID/map_files. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/fuse.h"
+#include "proc.h"
+
+static int link_to(char path[PATH_MAX], const char *proc, uint32_t pid, uint64_t start,
+		   uint64_t end)
+{
+	const int n = snprintf(path, PATH_MAX, "%s/%" PRIu32 "/map_files/%" PRIx64 "-%" PRIx64,
+			       proc, pid, start, end);
+
+	return n < PATH_MAX ? 0 : -ENAMETOOLONG;
+}
+
+/* By O_PATH, of what may be looked at. */
+static int get_hold(const char *proc, uint32_t pid, uint64_t start, uint64_t end)
+{
+	char path[PATH_MAX];
+	int err = link_to(path, proc, pid, start, end);
+	const int fd = err ? err : open(path, O_PATH | O_CLOEXEC);
+
+	if (fd < 0)
+		return err ? err : -errno;
+	err = rp_fuse_check(proc, pid, fd);
+	if (!err)
+		return fd;
+	close(fd);
+	return err;
+}
+
+int sym_proc_open_mapped(const char *proc, uint32_t pid, uint64_t start, uint64_t end)
+{
+	const int held = get_hold(proc, pid, start, end);
+	int fd = held;
+
+	if (held >= 0) {
+		fd = rp_reopen_regular(held);
+		close(held);
+	}
+	return fd;
+}
+
+/* What is on a device is looked at by one system call: there are many. */
+int sym_proc_stat_mapped(const char *proc, uint32_t pid, const struct sym_proc_map *m,
+			 struct stat *st)
+{
+	char path[PATH_MAX];
+	int fd, err;
+
+	if (m->dev_major) {
+		err = link_to(path, proc, pid, m->start, m->end);
+		return err ? err : stat(path, st) ? -errno : 0;
+	}
+	fd = get_hold(proc, pid, m->start, m->end);
+	if (fd < 0)
+		return fd;
+	err = fstat(fd, st) ? -errno : 0;
+	close(fd);
+	return err;
+}
