@@ -30,15 +30,20 @@ static char *map_page(void)
 	return page;
 }
 
-static bool can_read(const char *at)
+static bool read_how(const char *at, bool by_files)
 {
-	struct record_remote r = { .pid = getpid() };
+	struct record_remote r = { .pid = getpid(), .by_files = by_files };
 	char out[4] = "";
 	const bool did = record_remote_read(&r, (uintptr_t)at, out, sizeof(out));
 
 	record_remote_close(&r);
 	ck_assert(!did || !memcmp(out, at, sizeof(out)));
 	return did;
+}
+
+static bool can_read(const char *at)
+{
+	return read_how(at, false);
 }
 
 START_TEST(test_what_is_there)
@@ -81,6 +86,47 @@ START_TEST(test_what_is_protected_only)
 }
 END_TEST
 
+START_TEST(test_from_the_file)
+{
+	char *page = map_page(), *none;
+
+	if (protect(page))
+		ck_assert(!can_read(page));
+	ck_assert(read_how(page, true));
+	none = mmap(NULL, (size_t)page_size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ck_assert_ptr_ne(none, MAP_FAILED);
+	ck_assert(!read_how(none, true));
+}
+END_TEST
+
+/* Pages that are there, and one of the file between them. */
+START_TEST(test_both)
+{
+	const size_t n = 3 * (size_t)page_size;
+	const int fd = open("/proc/self/exe", O_RDONLY);
+	char *pages = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+	struct record_remote r = { .pid = getpid(), .by_files = true };
+	char *expected = malloc(n), *got = malloc(n);
+
+	ck_assert(pages != MAP_FAILED && expected && got);
+	ck_assert_int_eq(pread(fd, expected, n, 0), (ssize_t)n);
+	close(fd);
+	pages[1] = expected[1] = 'x';
+	pages[n - 1] = expected[n - 1] = 'y';
+	madvise(pages + page_size, (size_t)page_size, MADV_DONTNEED);
+	ck_assert(!can_read(pages + page_size));
+	ck_assert_uint_eq(record_remote_read_some(&r, (uintptr_t)pages + 1, got + 1, n - 1), n - 1);
+	ck_assert(!memcmp(got + 1, expected + 1, n - 1));
+	ck_assert(!can_read(pages + page_size));
+	munmap(pages + page_size, (size_t)page_size);
+	record_remote_close(&r);
+	ck_assert_uint_eq(record_remote_read_some(&r, (uintptr_t)pages, got, n), (size_t)page_size);
+	record_remote_close(&r);
+	free(expected);
+	free(got);
+}
+END_TEST
+
 START_TEST(test_nothing)
 {
 	ck_assert(!can_read((const char *)(uintptr_t)page_size));
@@ -99,6 +145,8 @@ int main(void)
 	suite_add_tcase(s, tc);
 	tcase_add_test(tc, test_what_is_there);
 	tcase_add_test(tc, test_what_is_protected_only);
+	tcase_add_test(tc, test_from_the_file);
+	tcase_add_test(tc, test_both);
 	tcase_add_test(tc, test_nothing);
 	srunner_run_all(r, CK_NORMAL);
 	failed = srunner_ntests_failed(r);
