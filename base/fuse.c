@@ -61,8 +61,7 @@ static bool is_served(void)
 
 /* ---- whose a mount is */
 
-/* Where there are no namespaces everything is ours. */
-static bool is_our_user_namespace(const char *proc, uint32_t pid)
+bool rp_is_our_user_namespace(const char *proc, uint32_t pid)
 {
 	struct stat ours, its;
 	char path[64];
@@ -138,10 +137,10 @@ int rp_fuse_check(const char *proc, uint32_t pid, int path_fd)
 	if (lists_mount("/proc/self/mountinfo", mount))
 		return 0;
 	snprintf(path, sizeof(path), "%s/%u/mountinfo", proc, pid);
-	return is_our_user_namespace(proc, pid) && lists_mount(path, mount) ? 0 : -EACCES;
+	return rp_is_our_user_namespace(proc, pid) && lists_mount(path, mount) ? 0 : -EACCES;
 }
 
 int rp_fuse_check_root(const char *proc, uint32_t pid)
 {
-	return is_our_user_namespace(proc, pid) || !is_served() ? 0 : -EACCES;
+	return rp_is_our_user_namespace(proc, pid) || !is_served() ? 0 : -EACCES;
 }

@@ -9,6 +9,7 @@
 #ifndef BASE_FUSE_H
 #define BASE_FUSE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /*
@@ -19,5 +20,11 @@ int rp_fuse_check(const char *proc, uint32_t pid, int path_fd);
 
 /* The same of whatever a path leads to in the root directory of the process. */
 int rp_fuse_check_root(const char *proc, uint32_t pid);
+
+/*
+ * Whether what is mounted where the process is was mounted by root, as far as it is asked here:
+ * that of users is in user namespaces of theirs. True where there are none.
+ */
+bool rp_is_our_user_namespace(const char *proc, uint32_t pid);
 
 #endif

@@ -14,6 +14,7 @@
 #endif
 
 #include "base/budget.h"
+#include "base/fuse.h"
 #include "debug.h"
 #include "proc.h"
 
@@ -65,6 +66,12 @@ static bool is_of_its_owner(const struct sym_object *o, const struct sym_object 
 	return debug->owner == o->owner || !debug->owner || debug->owner == geteuid();
 }
 
+/* Whoever has a user namespace can put any file in the place of the debug file of one of root's. */
+static bool is_roots(const struct search *s)
+{
+	return !s->object->owner && rp_is_our_user_namespace(s->place->proc, s->place->pid);
+}
+
 static bool belongs(const struct search *s, const struct sym_object *debug)
 {
 	const struct sym_object *o = s->object;
@@ -74,7 +81,7 @@ static bool belongs(const struct search *s, const struct sym_object *debug)
 		return false;
 	if (o->build_id[0] && debug->build_id[0])
 		return !strcmp(o->build_id, debug->build_id);
-	return s->has_crc && checksum_is(debug, s->crc, !o->owner);
+	return s->has_crc && checksum_is(debug, s->crc, is_roots(s));
 }
 
 /* -ENOENT if it is not there, or of another file. */
