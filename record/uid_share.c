@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What users have of something that is everyone's. */
+#include <rawprof/loader.h>
+
+#include "uid_share.h"
+
+/* Whoever has many uids does not fill the terminal with them. */
+#define MOST_SAID 16
+
+static void say(struct record_share *s, struct share_user *u)
+{
+	if (!u->said && s->said < MOST_SAID) {
+		rp_log(RP_WARN, "user %d has taken its share of the %s", (int)u->uid, s->what);
+		s->said++;
+	}
+	u->said = true;
+}
+
+bool record_share_has_room(struct record_share *s, uid_t uid, uint64_t size)
+{
+	struct share_user *u = rp_hash_add(&s->users, &uid);
+	uint64_t most = s->most;
+
+	if (!u)
+		return false;
+	if (uid)
+		most = most + u->has > s->all ? (most + u->has - s->all) / 2 : 0;
+	if (u->has <= most && size <= most - u->has)
+		return true;
+	say(s, u);
+	return false;
+}
+
+void record_share_add(struct record_share *s, uid_t uid, uint64_t size)
+{
+	struct share_user *u = rp_hash_add(&s->users, &uid);
+
+	if (!u)
+		return;
+	u->has += size;
+	if (uid)
+		s->all += size;
+}
+
+bool record_share_take(struct record_share *s, uid_t uid, uint64_t size)
+{
+	const bool has_room = record_share_has_room(s, uid, size);
+
+	if (has_room)
+		record_share_add(s, uid, size);
+	return has_room;
+}
+
+void record_share_free(struct record_share *s)
+{
+	rp_hash_free(&s->users);
+	s->all = 0;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What users have of something that is everyone's: places of a map, bytes of names. A user has at
+ * most half of what the others have left, so that there is always some for one more. What root has
+ * is beside that: it is denied to nobody, and root is denied nothing by others.
+ */
+#ifndef RECORD_UID_SHARE_H
+#define RECORD_UID_SHARE_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "base/hash.h"
+
+/* A process that had ended before anybody asked whose it was. */
+#define RECORD_UID_UNKNOWN ((uid_t)-1)
+
+struct record_share {
+	uint64_t most, all; /* for all users but root, and what they have; root has as much */
+	const char *what;   /* "places for layouts of V8: the rest is native" */
+	uint32_t said;
+	struct hash_map users;
+};
+
+struct share_user {
+	uid_t uid;
+	bool said;
+	uint64_t has;
+};
+
+#define RECORD_SHARE(most_, what_)                                                                 \
+	((struct record_share){                                                                    \
+		.most = (most_), .what = (what_), .users = HASH_MAP(struct share_user, uid) })
+
+/* It may have so much more. Else that is said, once of a user. */
+bool record_share_has_room(struct record_share *s, uid_t uid, uint64_t size);
+/* It has so much more, whether it may or not. */
+void record_share_add(struct record_share *s, uid_t uid, uint64_t size);
+/* Both; false: it may not, and has not. */
+bool record_share_take(struct record_share *s, uid_t uid, uint64_t size);
+/* Nobody has anything. */
+void record_share_free(struct record_share *s);
+
+#endif
