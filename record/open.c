@@ -302,16 +302,20 @@ static int open_programs(struct recording *rec)
 	int err = open_stacks(rec);
 
 	if (!err && rec->config.managed_bytes)
-		err = record_python_open(&rec->python,
-					 record_stacks_map(rec->stacks, STACK_MAP_PYTHON_LAYOUTS));
+		err = record_name_share_open(&rec->name_share);
 	if (!err && rec->config.managed_bytes)
-		err = record_v8_open(&rec->v8);
+		err = record_python_open(&rec->python,
+					 record_stacks_map(rec->stacks, STACK_MAP_PYTHON_LAYOUTS),
+					 rec->name_share);
+	if (!err && rec->config.managed_bytes)
+		err = record_v8_open(&rec->v8, rec->name_share);
 	if (!err && rec->config.jvm)
 		err = record_jvm_open(&rec->jvm,
 				      record_stacks_map(rec->stacks, STACK_MAP_JVM_PROCESSES));
 	if (!err && rec->config.scripts)
 		err = record_script_open(&rec->script,
-					 record_stacks_map(rec->stacks, STACK_MAP_SCRIPT_LAYOUTS));
+					 record_stacks_map(rec->stacks, STACK_MAP_SCRIPT_LAYOUTS),
+					 rec->name_share);
 	if (!err && rec->config.published)
 		err = open_published(rec);
 	if (!err && rec->config.eh)
@@ -429,6 +433,7 @@ void record_close(struct recording *rec)
 	record_v8_close(rec->v8);
 	record_jvm_close(rec->jvm);
 	record_script_close(rec->script);
+	record_name_share_close(rec->name_share);
 	record_published_close(rec->published);
 	record_target_close(&rec->target);
 	record_release_signals(rec);

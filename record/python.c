@@ -29,10 +29,10 @@ struct record_python {
 	struct python_names *names;
 };
 
-int record_python_open(struct record_python **out, int layouts)
+int record_python_open(struct record_python **out, int layouts, struct name_share *share)
 {
 	struct record_python *p = calloc(1, sizeof(*p));
-	int err = p ? record_python_names_open(&p->names) : -ENOMEM;
+	int err = p ? record_python_names_open(&p->names, share) : -ENOMEM;
 
 	if (err) {
 		free(p);
@@ -123,4 +123,9 @@ void record_python_frame(const struct record_python *p, const struct name_owner 
 			 const uint64_t words[2], struct report_frame *out)
 {
 	record_python_names_find(p->names, owner, words, out);
+}
+
+void record_python_forget(struct record_python *p)
+{
+	record_python_names_forget(p->names);
 }

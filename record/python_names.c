@@ -8,110 +8,133 @@
 #include "base/hash.h"
 #include "symbolize/python.h"
 
+#include "name_share.h"
 #include "names.h"
 #include "python.h"
 
-/* Processes that run the same program have the same functions. */
-struct function {
-	uint64_t hash; /* of all that follows */
-	char *name, *file;
-	uint8_t *lines;
+/* A code object of a process. Processes that run the same program have the same texts and lines. */
+struct code {
+	uint32_t pid, check;
+	uint64_t generation, address;
+	const char *name, *file;
+	const uint8_t *lines;
 	uint32_t nlines, first_line, version;
 };
 
-/* A code object of a process. */
-struct code {
-	uint64_t pid, generation, address, check;
-	uint32_t function;
+struct lines {
+	uint8_t *bytes;
+	uint32_t n;
 };
-
-/* 100 MB: then what is new has no names. */
-#define MOST_CODES (1u << 20)
 
 struct python_names {
-	struct hash_map functions; /* of struct function */
-	struct hash_map codes;	   /* of struct code */
+	struct name_share *share;
+	struct hash_map codes; /* of struct code */
+	struct sym_strings texts;
+	struct lines *lines; /* each once */
+	uint32_t nlines, capacity;
+	struct hash_index lines_index;
 };
 
-int record_python_names_open(struct python_names **out)
+int record_python_names_open(struct python_names **out, struct name_share *share)
 {
 	struct python_names *names = calloc(1, sizeof(*names));
 
 	if (!names)
 		return -ENOMEM;
-	names->functions = HASH_MAP(struct function, hash);
-	names->codes = HASH_MAP(struct code, check);
+	names->share = share;
+	names->codes = HASH_MAP(struct code, address);
 	*out = names;
 	return 0;
 }
 
 void record_python_names_close(struct python_names *names)
 {
-	struct function *f;
-
 	if (!names)
 		return;
-	f = names->functions.items;
-	for (uint32_t i = 0; i < names->functions.count; i++) {
-		free(f[i].name);
-		free(f[i].file);
-		free(f[i].lines);
-	}
-	rp_hash_free(&names->functions);
+	for (uint32_t i = 0; i < names->nlines; i++)
+		free(names->lines[i].bytes);
+	free(names->lines);
+	rp_index_free(&names->lines_index);
+	sym_strings_free(&names->texts);
 	rp_hash_free(&names->codes);
 	free(names);
 }
 
-static uint64_t mix(uint64_t hash, const void *bytes, size_t n)
+/* The kept copy; NULL: no memory. */
+static const uint8_t *keep_lines(struct python_names *names, uid_t uid, const uint8_t *bytes,
+				 uint32_t n)
 {
-	const uint8_t *at = bytes;
+	const uint32_t hash = rp_hash_bytes(bytes, n);
+	struct lines copy = { NULL, n };
+	uint32_t at = hash, i;
 
-	for (size_t i = 0; i < n; i++)
-		hash = (hash ^ at[i]) * 0x100000001b3ull; /* FNV-1a */
-	return (hash ^ n) * 0x9e3779b97f4a7c15ull;
+	while (names->nlines && (i = rp_index_next(&names->lines_index, hash, &at)) != HASH_NONE)
+		if (names->lines[i].n == n && !memcmp(names->lines[i].bytes, bytes, n))
+			return names->lines[i].bytes;
+	if (rp_index_reserve(&names->lines_index))
+		return NULL;
+	copy.bytes = malloc(n + 1u);
+	if (!copy.bytes || RP_PUSH(names->lines, names->nlines, names->capacity, copy)) {
+		free(copy.bytes);
+		return NULL;
+	}
+	memcpy(copy.bytes, bytes, n);
+	rp_index_put(&names->lines_index, hash, names->nlines - 1);
+	record_name_add(names->share, uid, n + sizeof(copy) + 2 * RECORD_NAME_INDEX);
+	return copy.bytes;
 }
 
-static uint64_t hash_of(const struct python_code *c)
+/* What it points to is copied. */
+static int keep(struct python_names *names, uid_t uid, struct code c)
 {
-	uint64_t hash = mix(0xcbf29ce484222325ull, c->file, c->file_bytes);
+	struct code *kept;
 
-	hash = mix(hash, c->name, c->name_bytes);
-	hash = mix(hash, c->lines, c->lines_bytes);
-	hash = mix(hash, &c->first_line, sizeof(c->first_line));
-	return mix(hash, &c->version, sizeof(c->version));
-}
-
-static int fill(struct function *f, const struct python_code *c)
-{
-	f->name = sym_python_text(c->name_state, c->name, c->name_bytes);
-	f->file = sym_python_text(c->file_state, c->file, c->file_bytes);
-	f->lines = malloc(c->lines_bytes + 1u);
-	if (!f->name || !f->file || !f->lines)
+	c.name = record_name_keep(names->share, uid, &names->texts, c.name);
+	c.file = record_name_keep(names->share, uid, &names->texts, c.file);
+	c.lines = keep_lines(names, uid, c.lines, c.nlines);
+	kept = c.name && c.file && c.lines ? rp_hash_add(&names->codes, &c) : NULL;
+	if (!kept)
 		return -ENOMEM;
-	memcpy(f->lines, c->lines, c->lines_bytes);
-	f->nlines = c->lines_bytes;
-	f->first_line = c->first_line;
-	f->version = c->version;
+	if (!kept->name)
+		record_name_add(names->share, uid, sizeof(c) + RECORD_NAME_INDEX);
+	*kept = c;
 	return 0;
 }
 
 int record_python_names_add(struct python_names *names, const struct python_code *c)
 {
-	const struct code key = { c->pid_tgid >> 32, c->generation, c->code, c->check };
-	const uint64_t hash = hash_of(c);
-	struct function *f;
-	struct code *code;
+	const uint32_t pid = (uint32_t)(c->pid_tgid >> 32);
+	const uid_t uid = record_name_owner(names->share, pid, c->generation);
+	char *name, *file;
+	int err = -ENOMEM;
 
-	if (names->codes.count == MOST_CODES)
+	if (!record_name_has_room(names->share, uid, sizeof(*c)))
 		return 0;
-	f = rp_hash_add(&names->functions, &hash);
-	if (!f || (!f->lines && fill(f, c)))
-		return -ENOMEM;
-	code = rp_hash_add(&names->codes, &key);
-	if (!code)
-		return -ENOMEM;
-	code->function = (uint32_t)(f - (struct function *)names->functions.items);
-	return 0;
+	name = sym_python_text(c->name_state, c->name, c->name_bytes);
+	file = sym_python_text(c->file_state, c->file, c->file_bytes);
+	if (name && file)
+		err = keep(names, uid,
+			   (struct code){ pid, c->check, c->generation, c->code, name, file,
+					  c->lines, c->lines_bytes, c->first_line, c->version });
+	free(name);
+	free(file);
+	return err;
+}
+
+void record_python_names_forget(struct python_names *names)
+{
+	struct python_names *left, all = *names;
+	const struct code *c = names->codes.items;
+
+	if (record_python_names_open(&left, names->share))
+		return;
+	for (uint32_t i = 0; i < names->codes.count; i++)
+		if (!record_name_is_gone(names->share, c[i].pid, c[i].generation))
+			keep(left, record_name_owner(names->share, c[i].pid, c[i].generation),
+			     c[i]);
+	*names = *left;
+	*left = all;
+	record_python_names_close(left);
 }
 
 void record_python_names_find(const struct python_names *names, const struct name_owner *owner,
@@ -119,17 +142,17 @@ void record_python_names_find(const struct python_names *names, const struct nam
 {
 	const bool is_entered = (words[1] & PYTHON_POSITION_MAX) == PYTHON_POSITION_ENTERED;
 	const uint32_t position = is_entered ? 0 : words[1] & PYTHON_POSITION_MAX;
-	const struct code key = { owner->pid, owner->generation, words[0] & PYTHON_CODE_MASK,
-				  (uint32_t)(words[1] >> PYTHON_CHECK_SHIFT) };
-	const struct code *code = rp_hash_find(&names->codes, &key);
-	const struct function *f;
+	const struct code key = { .pid = owner->pid,
+				  .check = (uint32_t)(words[1] >> PYTHON_CHECK_SHIFT),
+				  .generation = owner->generation,
+				  .address = words[0] & PYTHON_CODE_MASK };
+	const struct code *f = rp_hash_find(&names->codes, &key);
 
 	*out = (struct report_frame){ .name = "[python]",
 				      .kind = REPORT_PYTHON,
 				      .address = key.address + 2ull * position };
-	if (!code)
+	if (!f)
 		return;
-	f = (const struct function *)names->functions.items + code->function;
 	out->name = *f->name ? f->name : out->name;
 	out->module = out->file = *f->file ? f->file : NULL;
 	out->symbol_offset = 2ull * position;

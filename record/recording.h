@@ -26,6 +26,7 @@
 #include "keeper.h"
 #include "during.h"
 #include "ksym.h"
+#include "name_share.h"
 #include "names.h"
 #include "jvm.h"
 #include "languages.h"
@@ -185,6 +186,7 @@ struct recording {
 	struct record_keeper *keeper; /* writes for it once it is confined; NULL: it is not */
 	struct record_tables
 		*tables; /* of the unwinder; NULL: stacks are walked by frame pointers */
+	struct name_share *name_share;	    /* of all languages; NULL: none of them is */
 	struct record_python *python;	    /* NULL: its frames are not looked for */
 	struct record_v8 *v8;		    /* NULL: neither */
 	struct record_jvm *jvm;		    /* of Java */

@@ -31,10 +31,10 @@ struct record_script {
 	struct script_names *names;
 };
 
-int record_script_open(struct record_script **out, int layouts)
+int record_script_open(struct record_script **out, int layouts, struct name_share *share)
 {
 	struct record_script *p = calloc(1, sizeof(*p));
-	int err = p ? record_script_names_open(&p->names) : -ENOMEM;
+	int err = p ? record_script_names_open(&p->names, share) : -ENOMEM;
 
 	if (err) {
 		free(p);
@@ -182,4 +182,9 @@ void record_script_frame(const struct record_script *p, const struct name_owner 
 			 struct report_frame *out)
 {
 	record_script_names_find(p->names, owner, language, words, out);
+}
+
+void record_script_forget(struct record_script *p)
+{
+	record_script_names_forget(p->names);
 }

@@ -16,11 +16,12 @@
 
 struct record_script;
 struct name_owner;
+struct name_share;
 struct sym_object;
 struct sym_proc_map;
 
-/* layouts: the descriptor of that map, which stays the caller's. -ENOMEM. */
-int record_script_open(struct record_script **out, int layouts);
+/* layouts: the descriptor of that map, which stays the caller's, as share does. -ENOMEM. */
+int record_script_open(struct record_script **out, int layouts, struct name_share *share);
 void record_script_close(struct record_script *p);
 
 /* Whether that process has such an interpreter, or any process may come to have one. */
@@ -43,6 +44,9 @@ int record_script_function(struct record_script *p, const struct script_function
 void record_script_frame(const struct record_script *p, const struct name_owner *owner,
 			 enum managed_language language, const uint64_t words[2],
 			 struct report_frame *out);
+
+/* After record_name_share_settle(): names of processes that are gone. */
+void record_script_forget(struct record_script *p);
 
 /* ---- between the files */
 
@@ -75,8 +79,9 @@ const char *record_script_name(enum script_language language);
 const char *record_script_word(enum script_language language);
 
 struct script_names;
-int record_script_names_open(struct script_names **out);
+int record_script_names_open(struct script_names **out, struct name_share *share);
 void record_script_names_close(struct script_names *names);
+void record_script_names_forget(struct script_names *names);
 int record_script_names_add(struct script_names *names, const struct script_function *function);
 void record_script_names_find(const struct script_names *names, const struct name_owner *owner,
 			      enum managed_language language, const uint64_t words[2],

@@ -8,33 +8,33 @@
 
 #include "base/hash.h"
 #include "base/text.h"
-#include "symbolize/strings.h"
 #include "symbolize/utf8.h"
 
+#include "name_share.h"
 #include "names.h"
 #include "script.h"
 
 /* A function of a process. */
 struct function {
-	uint64_t pid, generation, address, check;
+	uint32_t pid, check;
+	uint64_t generation, address;
 	const char *name, *file;
 };
 
-/* 100 MB: then what is new has no names. */
-#define MOST_FUNCTIONS (1u << 20)
-
 struct script_names {
+	struct name_share *share;
 	struct sym_strings texts;
 	struct hash_map functions; /* of struct function */
 };
 
-int record_script_names_open(struct script_names **out)
+int record_script_names_open(struct script_names **out, struct name_share *share)
 {
 	struct script_names *names = calloc(1, sizeof(*names));
 
 	if (!names)
 		return -ENOMEM;
-	names->functions = HASH_MAP(struct function, check);
+	names->share = share;
+	names->functions = HASH_MAP(struct function, address);
 	*out = names;
 	return 0;
 }
@@ -81,44 +81,70 @@ static void take_text(const struct script_function *f, enum script_text which, c
 	*end = '\0';
 }
 
+enum { NAME_ROOM = 2 * TEXT_ROOM + 2 };
+
 /* "Class::name"; of code without a name what PHP and Perl themselves call it. */
-static const char *name_of(struct script_names *names, const struct script_function *f)
+static const char *name_of(const struct script_function *f, char out[NAME_ROOM])
 {
 	static const char *const unnamed[SCRIPT_LANGUAGES][SCRIPT_KINDS - SCRIPT_MAIN] = {
 		[SCRIPT_PHP] = { "{main}", "{eval}", "{main}" },
 		[SCRIPT_RUBY] = { "<main>", "<main>", "<main>" },
 		[SCRIPT_PERL] = { "(main)", "(eval)", "(require)" },
 	};
-	char class[TEXT_ROOM], own[TEXT_ROOM], whole[2 * sizeof(own) + 2];
+	char class[TEXT_ROOM], own[TEXT_ROOM];
 
-	if (f->kind != SCRIPT_NAMED) {
-		const char *s = unnamed[f->language][f->kind - SCRIPT_MAIN];
-
-		return sym_strings_add(&names->texts, s, strlen(s));
-	}
+	if (f->kind != SCRIPT_NAMED)
+		return unnamed[f->language][f->kind - SCRIPT_MAIN];
 	take_text(f, SCRIPT_CLASS, class);
 	take_text(f, SCRIPT_NAME, own);
-	snprintf(whole, sizeof(whole), "%s%s%s", class, *class ? "::" : "", own);
-	return sym_strings_add(&names->texts, whole, strlen(whole));
+	snprintf(out, NAME_ROOM, "%s%s%s", class, *class ? "::" : "", own);
+	return out;
+}
+
+/* What it points to is copied. */
+static int keep(struct script_names *names, uid_t uid, struct function f)
+{
+	struct function *kept;
+
+	f.name = record_name_keep(names->share, uid, &names->texts, f.name);
+	f.file = record_name_keep(names->share, uid, &names->texts, f.file);
+	kept = f.name && f.file ? rp_hash_add(&names->functions, &f) : NULL;
+	if (!kept)
+		return -ENOMEM;
+	if (!kept->name)
+		record_name_add(names->share, uid, sizeof(f) + RECORD_NAME_INDEX);
+	*kept = f;
+	return 0;
 }
 
 int record_script_names_add(struct script_names *names, const struct script_function *f)
 {
-	const struct function key = {
-		f->pid_tgid >> 32, f->generation, f->function, f->check, 0, 0
-	};
-	char file[TEXT_ROOM];
-	struct function *function;
+	const uint32_t pid = (uint32_t)(f->pid_tgid >> 32);
+	const uid_t uid = record_name_owner(names->share, pid, f->generation);
+	char name[NAME_ROOM], file[TEXT_ROOM];
 
-	if (names->functions.count == MOST_FUNCTIONS)
+	if (!record_name_has_room(names->share, uid, sizeof(name) + sizeof(file)))
 		return 0;
-	function = rp_hash_add(&names->functions, &key);
-	if (!function)
-		return -ENOMEM;
 	take_text(f, SCRIPT_FILE, file);
-	function->name = name_of(names, f);
-	function->file = sym_strings_add(&names->texts, file, strlen(file));
-	return function->name && function->file ? 0 : -ENOMEM;
+	return keep(names, uid,
+		    (struct function){ pid, f->check, f->generation, f->function, name_of(f, name),
+				       file });
+}
+
+void record_script_names_forget(struct script_names *names)
+{
+	struct script_names *left, all = *names;
+	const struct function *f = names->functions.items;
+
+	if (record_script_names_open(&left, names->share))
+		return;
+	for (uint32_t i = 0; i < names->functions.count; i++)
+		if (!record_name_is_gone(names->share, f[i].pid, f[i].generation))
+			keep(left, record_name_owner(names->share, f[i].pid, f[i].generation),
+			     f[i]);
+	*names = *left;
+	*left = all;
+	record_script_names_close(left);
 }
 
 void record_script_names_find(const struct script_names *names, const struct name_owner *owner,
@@ -131,12 +157,10 @@ void record_script_names_find(const struct script_names *names, const struct nam
 	} kinds[] = { { "[php]", REPORT_PHP },
 		      { "[ruby]", REPORT_RUBY },
 		      { "[perl]", REPORT_PERL } };
-	const struct function key = { owner->pid,
-				      owner->generation,
-				      words[0] & SCRIPT_FUNCTION_MASK,
-				      (uint32_t)(words[1] >> SCRIPT_CHECK_SHIFT),
-				      0,
-				      0 };
+	const struct function key = { .pid = owner->pid,
+				      .check = (uint32_t)(words[1] >> SCRIPT_CHECK_SHIFT),
+				      .generation = owner->generation,
+				      .address = words[0] & SCRIPT_FUNCTION_MASK };
 	const struct function *f = rp_hash_find(&names->functions, &key);
 
 	*out = (struct report_frame){ .name = kinds[language - MANAGED_PHP].name,

@@ -51,6 +51,15 @@ bool record_share_take(struct record_share *s, uid_t uid, uint64_t size)
 	return has_room;
 }
 
+void record_share_empty(struct record_share *s)
+{
+	struct share_user *u = s->users.items;
+
+	for (uint32_t i = 0; i < s->users.count; i++)
+		u[i].has = 0;
+	s->all = 0;
+}
+
 void record_share_free(struct record_share *s)
 {
 	rp_hash_free(&s->users);

@@ -44,10 +44,10 @@ struct record_v8 {
 	bool denied; /* said once */
 };
 
-int record_v8_open(struct record_v8 **out)
+int record_v8_open(struct record_v8 **out, struct name_share *share)
 {
 	struct record_v8 *p = calloc(1, sizeof(*p));
-	int err = p ? record_v8_names_open(&p->names) : -ENOMEM;
+	int err = p ? record_v8_names_open(&p->names, share) : -ENOMEM;
 
 	if (err) {
 		free(p);
@@ -250,4 +250,9 @@ size_t record_v8_frames(const struct record_v8 *p, const struct name_owner *owne
 			const uint64_t words[2], struct report_frame *out, size_t max)
 {
 	return record_v8_names_find(p->names, owner, words, out, max);
+}
+
+void record_v8_forget(struct record_v8 *p)
+{
+	record_v8_names_forget(p->names);
 }

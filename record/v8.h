@@ -18,11 +18,12 @@
 
 struct record_v8;
 struct name_owner;
+struct name_share;
 struct stack_record;
 struct sym_proc_map;
 
-/* -ENOMEM. */
-int record_v8_open(struct record_v8 **out);
+/* share stays the caller's. -ENOMEM. */
+int record_v8_open(struct record_v8 **out, struct name_share *share);
 void record_v8_close(struct record_v8 *p);
 
 /* Code of a process is mapped: if that is a V8 that is known, *out says so. open(ctx) opens it. */
@@ -53,6 +54,9 @@ bool record_v8_innermost(const struct record_v8 *p, const struct name_owner *own
 size_t record_v8_frames(const struct record_v8 *p, const struct name_owner *owner,
 			const uint64_t words[2], struct report_frame *out, size_t max);
 
+/* After record_name_share_settle(): all of them. */
+void record_v8_forget(struct record_v8 *p);
+
 /* ---- between the files */
 
 /* Takes fd; path is for what it has to say. False: there is none that is known. */
@@ -62,8 +66,9 @@ bool record_v8_read_file(int fd, const char *path, struct sym_v8_layout *out);
 const struct sym_v8_layout *record_v8_layout(unsigned int version);
 
 struct v8_names;
-int record_v8_names_open(struct v8_names **out);
+int record_v8_names_open(struct v8_names **out, struct name_share *share);
 void record_v8_names_close(struct v8_names *names);
+void record_v8_names_forget(struct v8_names *names);
 /* Reads the memory of process @pid, if that is not known yet. 0 or -ENOMEM. */
 int record_v8_names_add(struct v8_names *names, const struct sym_v8_layout *l,
 			const struct sym_v8_memory *m, const struct name_owner *owner,

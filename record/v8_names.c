@@ -6,8 +6,8 @@
 
 #include "base/grow.h"
 #include "base/hash.h"
-#include "symbolize/strings.h"
 
+#include "name_share.h"
 #include "names.h"
 #include "v8.h"
 
@@ -37,25 +37,25 @@ struct frame {
 	int32_t position; /* -1: not known */
 };
 
-/* 100 MB: then what is new has no names. */
-#define MOST_PLACES (1u << 20)
-#define MOST_LINES (16u << 20) /* of all scripts */
 enum { MOST_FRAMES = 32, TEXT_BYTES = 1024, MOST_TRIES = 16 };
+/* One place with all its functions and their scripts, without lines, takes less. */
+#define PLACE_BYTES (MOST_FRAMES * 3 * TEXT_BYTES)
 
 struct v8_names {
+	struct name_share *share;
 	struct sym_strings texts;
 	struct hash_map scripts, functions, places;
 	struct frame *frames;
 	size_t nframes, capacity;
-	uint64_t nlines;
 };
 
-int record_v8_names_open(struct v8_names **out)
+int record_v8_names_open(struct v8_names **out, struct name_share *share)
 {
 	struct v8_names *names = calloc(1, sizeof(*names));
 
 	if (!names)
 		return -ENOMEM;
+	names->share = share;
 	names->scripts = HASH_MAP(struct script, source);
 	names->functions = HASH_MAP(struct function, check);
 	names->places = HASH_MAP(struct place, words);
@@ -63,13 +63,10 @@ int record_v8_names_open(struct v8_names **out)
 	return 0;
 }
 
-void record_v8_names_close(struct v8_names *names)
+static void empty(struct v8_names *names)
 {
-	struct script *s;
+	const struct script *s = names->scripts.items;
 
-	if (!names)
-		return;
-	s = names->scripts.items;
 	for (uint32_t i = 0; i < names->scripts.count; i++)
 		free(s[i].lines.ends);
 	rp_hash_free(&names->scripts);
@@ -77,7 +74,22 @@ void record_v8_names_close(struct v8_names *names)
 	rp_hash_free(&names->places);
 	sym_strings_free(&names->texts);
 	free(names->frames);
+	names->frames = NULL;
+	names->nframes = names->capacity = 0;
+}
+
+void record_v8_names_close(struct v8_names *names)
+{
+	if (!names)
+		return;
+	empty(names);
 	free(names);
+}
+
+/* Those of processes that run are read again when they come again. */
+void record_v8_names_forget(struct v8_names *names)
+{
+	empty(names);
 }
 
 static uint32_t check_of(const uint64_t words[2])
@@ -94,7 +106,18 @@ struct reader {
 	const struct sym_v8_layout *l;
 	const struct sym_v8_memory *m;
 	const struct name_owner *owner;
+	uid_t uid;
 };
+
+static const char *keep(const struct reader *r, const char *text)
+{
+	return record_name_keep(r->names->share, r->uid, &r->names->texts, text);
+}
+
+static void count(const struct reader *r, size_t size)
+{
+	record_name_add(r->names->share, r->uid, size + RECORD_NAME_INDEX);
+}
 
 /* "file:///a/b.mjs" is "/a/b.mjs": as other files are called. */
 static const char *plain(const char *name)
@@ -107,7 +130,6 @@ static int add_script(const struct reader *r, uint64_t shared, uint32_t *number)
 {
 	struct script *s, key = { r->owner->pid, r->owner->generation, 0, 0, NULL, { NULL }, 0 };
 	char text[TEXT_BYTES];
-	const char *path;
 
 	*number = 0;
 	key.address = sym_v8_script(r->m, r->l, shared, &key.source);
@@ -120,8 +142,8 @@ static int add_script(const struct reader *r, uint64_t shared, uint32_t *number)
 	if (s->name)
 		return 0;
 	sym_v8_script_name(r->m, r->l, key.address, text, sizeof(text));
-	path = plain(text);
-	s->name = sym_strings_add(&r->names->texts, path, strlen(path));
+	s->name = keep(r, plain(text));
+	count(r, sizeof(*s));
 	return s->name ? 0 : -ENOMEM;
 }
 
@@ -148,8 +170,8 @@ static int add_function(const struct reader *r, uint64_t shared, uint32_t *numbe
 		f = rp_hash_add(&r->names->functions, &key);
 		if (!f)
 			return -ENOMEM;
-		f->name = sym_strings_add(&r->names->texts, *text ? text : "<anonymous>",
-					  strlen(*text ? text : "<anonymous>"));
+		f->name = keep(r, *text ? text : "<anonymous>");
+		count(r, sizeof(*f));
 		if (!f->name)
 			return -ENOMEM;
 		f->script = script;
@@ -161,12 +183,22 @@ static int add_function(const struct reader *r, uint64_t shared, uint32_t *numbe
 /* While the collector is at work the source may be out of reach: the next sample tries again. */
 static void add_lines(const struct reader *r, struct script *s)
 {
-	if (s->lines.n || s->tries == MOST_TRIES || r->names->nlines >= MOST_LINES)
+	uint64_t bytes;
+
+	if (s->lines.n || s->tries == MOST_TRIES)
 		return;
 	s->tries++;
-	if (sym_v8_type(r->m, s->address) == r->l->type_script &&
-	    sym_v8_lines(r->m, r->l, s->address, &s->lines))
-		r->names->nlines += s->lines.n;
+	if (sym_v8_type(r->m, s->address) != r->l->type_script ||
+	    !sym_v8_lines(r->m, r->l, s->address, &s->lines))
+		return;
+	bytes = s->lines.n * sizeof(*s->lines.ends);
+	if (record_name_has_room(r->names->share, r->uid, bytes)) {
+		count(r, bytes);
+		return;
+	}
+	free(s->lines.ends);
+	s->lines = (struct sym_v8_lines){ NULL };
+	s->tries = MOST_TRIES;
 }
 
 static int add_frame(const struct reader *r, const struct sym_v8_place *at)
@@ -204,11 +236,31 @@ static size_t find_places(const struct reader *r, const uint64_t words[2],
 	return n;
 }
 
+static struct reader reader(struct v8_names *names, const struct sym_v8_layout *l,
+			    const struct sym_v8_memory *m, const struct name_owner *owner)
+{
+	return (struct reader){ names, l, m, owner,
+				record_name_owner(names->share, owner->pid, owner->generation) };
+}
+
+static bool has_room(const struct reader *r)
+{
+	return record_name_has_room(r->names->share, r->uid, PLACE_BYTES);
+}
+
+/* Its frames are those from @first on. */
+static void put(const struct reader *r, struct place *place, size_t first)
+{
+	place->first = (uint32_t)first;
+	place->count = (uint32_t)(r->names->nframes - first);
+	count(r, sizeof(*place) + place->count * sizeof(struct frame));
+}
+
 int record_v8_names_add(struct v8_names *names, const struct sym_v8_layout *l,
 			const struct sym_v8_memory *m, const struct name_owner *owner,
 			const uint64_t words[2])
 {
-	const struct reader r = { names, l, m, owner };
+	const struct reader r = reader(names, l, m, owner);
 	const struct place key = { owner->pid, owner->generation, { words[0], words[1] }, 0, 0 };
 	const size_t first = names->nframes;
 	struct sym_v8_place at[MOST_FRAMES];
@@ -217,7 +269,7 @@ int record_v8_names_add(struct v8_names *names, const struct sym_v8_layout *l,
 	int err = 0;
 
 	place = rp_hash_find(&names->places, &key);
-	if ((place && place->count) || names->places.count == MOST_PLACES ||
+	if ((place && place->count) || !has_room(&r) ||
 	    !sym_v8_check(m, words[0] & V8_ADDRESS_MASK, &check) || check != check_of(words))
 		return 0;
 	for (size_t i = 0, n = find_places(&r, words, at); !err && i < n; i++)
@@ -229,8 +281,7 @@ int record_v8_names_add(struct v8_names *names, const struct sym_v8_layout *l,
 	place = rp_hash_add(&names->places, &key);
 	if (!place)
 		return -ENOMEM;
-	place->first = (uint32_t)first;
-	place->count = (uint32_t)(names->nframes - first);
+	put(&r, place, first);
 	return 0;
 }
 
@@ -272,7 +323,7 @@ int record_v8_names_add_innermost(struct v8_names *names, const struct sym_v8_la
 				  const struct sym_v8_memory *m, const struct name_owner *owner,
 				  uint64_t pc)
 {
-	const struct reader r = { names, l, m, owner };
+	const struct reader r = reader(names, l, m, owner);
 	const size_t first = names->nframes;
 	struct place *place, key = { .pid = owner->pid, .generation = owner->generation };
 	struct sym_v8_place at[MOST_FRAMES];
@@ -281,7 +332,7 @@ int record_v8_names_add_innermost(struct v8_names *names, const struct sym_v8_la
 	int err;
 
 	words_of_innermost(pc, key.words);
-	if (names->places.count == MOST_PLACES || rp_hash_find(&names->places, &key))
+	if (rp_hash_find(&names->places, &key) || !has_room(&r))
 		return 0;
 	n = sym_v8_innermost(m, l, pc, at, MOST_FRAMES, &is_regexp);
 	err = is_regexp ? add_regexp(&r) : 0;
@@ -294,8 +345,7 @@ int record_v8_names_add_innermost(struct v8_names *names, const struct sym_v8_la
 	place = rp_hash_add(&names->places, &key); /* also what is other code: once is enough */
 	if (!place)
 		return -ENOMEM;
-	place->first = (uint32_t)first;
-	place->count = (uint32_t)(names->nframes - first);
+	put(&r, place, first);
 	return 0;
 }
 

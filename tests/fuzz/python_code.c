@@ -3,6 +3,7 @@
  * Code objects of Python as a process has them in its memory: texts of any width, and line tables
  * of any version. The input is one struct python_code, cut or not; then positions are asked for.
  */
+#include "record/name_share.h"
 #include "record/names.h"
 #include "record/python_names.c"
 
@@ -26,8 +27,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static const uint32_t versions[] = { 0x0308, 0x030a, 0x030b, 0x030e };
 	struct python_code *c = calloc(1, sizeof(*c));
 	struct python_names *names;
+	struct name_share *share;
 
-	fuzz_check(c && !record_python_names_open(&names));
+	fuzz_check(c && !record_name_share_open(&share));
+	fuzz_check(!record_python_names_open(&names, share));
 	memcpy(c, data, size < sizeof(*c) ? size : sizeof(*c));
 	c->code &= PYTHON_CODE_MASK;
 	c->file_bytes %= PYTHON_TEXT_BYTES + 1;
@@ -44,6 +47,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	c->check = 77; /* of another object at the same address */
 	ask(names, c, 1);
 	record_python_names_close(names);
+	record_name_share_close(share);
 	free(c);
 	return 0;
 }

@@ -3,6 +3,7 @@
  * Functions of PHP, Ruby and Perl as a process has them in its memory: the input is one struct
  * script_function, cut or not. Then a frame of it is asked for, and one of another.
  */
+#include "record/name_share.h"
 #include "record/names.h"
 #include "record/script.c"
 #include "record/script_names.c"
@@ -27,9 +28,11 @@ static void ask(const struct record_script *p, const struct script_function *f, 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct script_function *f = calloc(1, sizeof(*f));
+	struct name_share *share;
 	struct record_script *p;
 
-	fuzz_check(f && !record_script_open(&p, -1));
+	fuzz_check(f && !record_name_share_open(&share));
+	fuzz_check(!record_script_open(&p, -1, share));
 	memcpy(f, data, size < sizeof(*f) ? size : sizeof(*f));
 	f->function &= SCRIPT_FUNCTION_MASK;
 	record_script_function(p, f); /* may be refused */
@@ -41,6 +44,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	ask(p, f, f->check);
 	ask(p, f, f->check + 1);
 	record_script_close(p);
+	record_name_share_close(share);
 	free(f);
 	return 0;
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "record/name_share.h"
 #include "record/names.h"
 #include "record/v8.h"
 #include "symbolize/v8.h"
@@ -153,12 +154,14 @@ START_TEST(a_source_out_of_reach_is_tried_again)
 {
 	const struct name_owner owner = { .pid = 1 };
 	struct report_frame frame;
+	struct name_share *share;
 	struct v8_names *names;
 	uint64_t words[2], elsewhere[2];
 
 	words_of(FIRST, words);
 	words_of(FIRST + 1, elsewhere);
-	ck_assert_int_eq(record_v8_names_open(&names), 0);
+	ck_assert_int_eq(record_name_share_open(&share), 0);
+	ck_assert_int_eq(record_v8_names_open(&names, share), 0);
 	is_source_hidden = true;
 	ck_assert_int_eq(record_v8_names_add(names, &layout, &reads, &owner, words), 0);
 	ck_assert_uint_eq(record_v8_names_find(names, &owner, words, &frame, 1), 1);
@@ -173,6 +176,35 @@ START_TEST(a_source_out_of_reach_is_tried_again)
 		ck_assert_uint_eq(frame.line, 2);
 	}
 	record_v8_names_close(names);
+	record_name_share_close(share);
+}
+END_TEST
+
+START_TEST(names_of_a_user_have_an_end)
+{
+	const struct name_owner owner = { .pid = 1 };
+	struct report_frame frame;
+	struct name_share *share;
+	struct v8_names *names;
+	uint64_t words[2], more[2];
+
+	words_of(FIRST, words);
+	words_of(FIRST + 1, more);
+	ck_assert_int_eq(record_name_share_open(&share), 0);
+	ck_assert_int_eq(record_v8_names_open(&names, share), 0);
+	ck_assert_int_eq(record_v8_names_add(names, &layout, &reads, &owner, words), 0);
+	record_name_add(share, record_name_owner(share, 1, 0), 256u << 20);
+	ck_assert_int_eq(record_v8_names_add(names, &layout, &reads, &owner, more), 0);
+	record_v8_names_find(names, &owner, words, &frame, 1);
+	ck_assert_uint_eq(frame.line, 2);
+	record_v8_names_find(names, &owner, more, &frame, 1);
+	ck_assert_str_eq(frame.name, "a.js"); /* the function is known from before, */
+	ck_assert_uint_eq(frame.line, 0);     /*   but not that place of it */
+	record_v8_names_forget(names);
+	record_v8_names_find(names, &owner, words, &frame, 1);
+	ck_assert_str_eq(frame.name, "[js]");
+	record_v8_names_close(names);
+	record_name_share_close(share);
 }
 END_TEST
 
@@ -186,6 +218,7 @@ int main(void)
 	tcase_add_checked_fixture(tests, setup, NULL);
 	tcase_add_test(tests, lines_of_a_source_that_was_moved);
 	tcase_add_test(tests, a_source_out_of_reach_is_tried_again);
+	tcase_add_test(tests, names_of_a_user_have_an_end);
 	suite_add_tcase(suite, tests);
 	runner = srunner_create(suite);
 	srunner_run_all(runner, CK_NORMAL);

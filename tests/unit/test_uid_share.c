@@ -43,7 +43,7 @@ START_TEST(test_root)
 	for (uid_t uid = 1000; uid < 1100; uid++)
 		all_of(uid);
 	ck_assert_uint_eq(all_of(0), 64);
-	record_share_free(&s);
+	record_share_empty(&s);
 	ck_assert_uint_eq(all_of(0), 64);
 	ck_assert_uint_eq(all_of(1000), 32);
 }

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Names that processes send: memory for them has an end for each user, and goes with processes. */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "record/name_share.h"
+#include "record/names.h"
+#include "record/python.h"
+#include "record/script.h"
+
+#define MB (1u << 20)
+enum { ASCII = 1 << 2 | 1 << 5 | 1 << 6, GENERATION = 7 };
+
+static struct name_share *share;
+static struct python_names *python;
+static struct script_names *script;
+static struct python_code code;
+static pid_t child;
+
+static pid_t begin(void)
+{
+	const pid_t pid = fork();
+
+	ck_assert_int_ge(pid, 0);
+	if (!pid)
+		for (;;)
+			pause();
+	return pid;
+}
+
+static void end(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+static void setup(void)
+{
+	ck_assert_int_eq(record_name_share_open(&share), 0);
+	ck_assert_int_eq(record_python_names_open(&python, share), 0);
+	ck_assert_int_eq(record_script_names_open(&script, share), 0);
+	code = (struct python_code){ .generation = GENERATION,
+				     .version = 0x030c,
+				     .file_state = ASCII,
+				     .name_state = ASCII,
+				     .file_bytes = 4,
+				     .name_bytes = 1,
+				     .first_line = 5,
+				     .file = "a.py",
+				     .name = "f" };
+	child = begin();
+}
+
+static void teardown(void)
+{
+	end(child);
+	record_script_names_close(script);
+	record_python_names_close(python);
+	record_name_share_close(share);
+}
+
+static void add(pid_t pid, uint64_t address)
+{
+	code.pid_tgid = (uint64_t)pid << 32;
+	code.code = address;
+	ck_assert_int_eq(record_python_names_add(python, &code), 0);
+}
+
+static struct report_frame find(pid_t pid, uint64_t address)
+{
+	const struct name_owner owner = { .pid = (uint32_t)pid, .generation = GENERATION };
+	const uint64_t words[2] = { address, PYTHON_POSITION_ENTERED };
+	struct report_frame frame;
+
+	record_python_names_find(python, &owner, words, &frame);
+	return frame;
+}
+
+static bool is_named(pid_t pid, uint64_t address)
+{
+	const struct report_frame frame = find(pid, address);
+
+	ck_assert_str_eq(frame.name, frame.file ? "f" : "[python]");
+	return frame.file && frame.line == 5;
+}
+
+/* Of @n functions with a line table of 16 KB each, different ones. */
+static uint32_t count_named(pid_t pid, uint32_t n)
+{
+	uint32_t named = 0;
+
+	code.lines_bytes = PYTHON_LINES_BYTES;
+	for (uint32_t i = 1; i <= n; i++) {
+		memcpy(code.lines, &i, sizeof(i));
+		memcpy(code.lines + sizeof(i), &pid, sizeof(pid));
+		add(pid, i);
+		named += is_named(pid, i);
+	}
+	code.lines_bytes = 0;
+	return named;
+}
+
+/* Whoever is not known to be root has 128 MB, and leaves half of that to the next. */
+START_TEST(one_user_does_not_take_all)
+{
+	const pid_t gone = begin();
+	uint32_t named;
+
+	end(gone);
+	named = count_named(gone, 10000);
+	ck_assert(named > 7900 && named < 8192);
+	ck_assert(is_named(gone, 1) && is_named(gone, 7000) && !is_named(gone, 10000));
+	add(child, 1);
+	ck_assert(is_named(child, 1));
+	named = count_named(child, 20000);
+	ck_assert(getuid() ? named > 3900 && named < 4096 : named > 15800 && named < 16384);
+}
+END_TEST
+
+/* 200 processes of one program with so many functions are no matter. */
+START_TEST(equal_tables_are_kept_once)
+{
+	code.lines_bytes = PYTHON_LINES_BYTES;
+	for (uint32_t i = 1; i <= 400000; i++)
+		add(child, i);
+	ck_assert(is_named(child, 1) && is_named(child, 400000));
+}
+END_TEST
+
+START_TEST(names_go_with_their_process)
+{
+	const pid_t other = begin();
+	struct report_frame frame;
+
+	code.lines_bytes = 2;
+	code.lines[0] = 0xf8 | 0x0b << 3; /* a line further */
+	code.lines[1] = 2;
+	add(child, 1);
+	add(other, 1);
+	ck_assert(!record_name_share_settle(share)); /* it is little */
+	record_name_add(share, RECORD_UID_UNKNOWN, 64 * MB);
+	ck_assert(!record_name_share_settle(share));
+	end(other);
+	ck_assert(!record_name_share_settle(share)); /* there may be stacks of it */
+	ck_assert(is_named(other, 1));
+	ck_assert(record_name_share_settle(share));
+	record_python_names_forget(python);
+	ck_assert(!is_named(other, 1));
+	frame = find(child, 1);
+	ck_assert_str_eq(frame.name, "f");
+	ck_assert_str_eq(frame.file, "a.py");
+	ck_assert_uint_eq(frame.line, 5);
+	ck_assert(!record_name_share_settle(share)); /* it is little again */
+	ck_assert(record_name_has_room(share, RECORD_UID_UNKNOWN, 127 * MB));
+}
+END_TEST
+
+/* What has executed something else has other functions. */
+START_TEST(names_go_with_their_program)
+{
+	const pid_t other = begin();
+
+	add(child, 1);
+	code.generation++;
+	add(child, 2);
+	add(other, 2);
+	end(other);
+	record_name_add(share, 0, 64 * MB);
+	record_name_share_settle(share);
+	ck_assert(record_name_share_settle(share));
+	record_python_names_forget(python);
+	ck_assert(!is_named(child, 1));
+	ck_assert(record_name_is_gone(share, (uint32_t)child, GENERATION));
+	ck_assert(!record_name_is_gone(share, (uint32_t)child, GENERATION + 1));
+}
+END_TEST
+
+static const char *name_of_script(pid_t pid, uint64_t function)
+{
+	const struct name_owner owner = { .pid = (uint32_t)pid, .generation = GENERATION };
+	const uint64_t words[2] = { function, 3 };
+	struct report_frame frame;
+
+	record_script_names_find(script, &owner, MANAGED_PHP, words, &frame);
+	ck_assert_uint_eq(frame.line, frame.file ? 3 : 0);
+	return frame.name;
+}
+
+static void add_script(pid_t pid, uint64_t address)
+{
+	struct script_function f = { .pid_tgid = (uint64_t)pid << 32,
+				     .generation = GENERATION,
+				     .function = address,
+				     .language = SCRIPT_PHP,
+				     .kind = SCRIPT_NAMED,
+				     .bytes = { [SCRIPT_FILE] = 5, [SCRIPT_NAME] = 1 } };
+
+	memcpy(f.text[SCRIPT_FILE], "a.php", 5);
+	memcpy(f.text[SCRIPT_NAME], "g", 1);
+	ck_assert_int_eq(record_script_names_add(script, &f), 0);
+}
+
+START_TEST(those_of_scripts_too)
+{
+	const pid_t other = begin();
+
+	add_script(other, 1);
+	add_script(child, 1);
+	ck_assert_str_eq(name_of_script(other, 1), "g");
+	end(other);
+	record_name_add(share, RECORD_UID_UNKNOWN, 128 * MB);
+	ck_assert(!record_name_share_settle(share));
+	ck_assert(record_name_share_settle(share));
+	record_script_names_forget(script);
+	ck_assert_str_eq(name_of_script(other, 1), "[php]");
+	ck_assert_str_eq(name_of_script(child, 1), "g");
+	record_name_add(share, getuid(), 256 * MB);
+	add_script(child, 2);
+	ck_assert_str_eq(name_of_script(child, 1), "g");
+	ck_assert_str_eq(name_of_script(child, 2), "[php]");
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("names of processes");
+	TCase *tc = tcase_create("share");
+	SRunner *r = srunner_create(s);
+	int failed;
+
+	suite_add_tcase(s, tc);
+	tcase_set_timeout(tc, 120);
+	tcase_add_checked_fixture(tc, setup, teardown);
+	tcase_add_test(tc, one_user_does_not_take_all);
+	tcase_add_test(tc, equal_tables_are_kept_once);
+	tcase_add_test(tc, names_go_with_their_process);
+	tcase_add_test(tc, names_go_with_their_program);
+	tcase_add_test(tc, those_of_scripts_too);
+	srunner_run_all(r, CK_NORMAL);
+	failed = srunner_ntests_failed(r);
+	srunner_free(r);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
