@@ -12,6 +12,7 @@
 
 #include "names.h"
 #include "python.h"
+#include "uid_share.h"
 
 /* A file whose name says that it may have one; layout is its number + 1 in the map, or 0. */
 struct known_file {
@@ -24,6 +25,7 @@ struct known_file {
 struct record_python {
 	int layouts_fd;
 	uint32_t nlayouts;
+	struct record_share places;		      /* of them, by who has the file */
 	struct python_layout layouts[PYTHON_LAYOUTS]; /* as they are in the map */
 	struct hash_map files;			      /* of struct known_file */
 	struct python_names *names;
@@ -39,6 +41,8 @@ int record_python_open(struct record_python **out, int layouts, struct name_shar
 		return err;
 	}
 	p->layouts_fd = layouts;
+	p->places = RECORD_SHARE(PYTHON_LAYOUTS / 4 * 3, "places for layouts of Python: other ones "
+							 "of its files are native");
 	p->files = HASH_MAP(struct known_file, inode);
 	*out = p;
 	return 0;
@@ -49,12 +53,13 @@ void record_python_close(struct record_python *p)
 	if (!p)
 		return;
 	record_python_names_close(p->names);
+	record_share_free(&p->places);
 	rp_hash_free(&p->files);
 	free(p);
 }
 
 /* Files with the same layout share it; 0: there is no room. */
-static uint32_t publish(struct record_python *p, const struct python_layout *layout)
+static uint32_t publish(struct record_python *p, const struct python_layout *layout, uid_t owner)
 {
 	uint32_t i = 0;
 
@@ -62,7 +67,7 @@ static uint32_t publish(struct record_python *p, const struct python_layout *lay
 		i++;
 	if (i < p->nlayouts)
 		return i + 1;
-	if (i == PYTHON_LAYOUTS ||
+	if (i == PYTHON_LAYOUTS || !record_share_take(&p->places, owner, 1) ||
 	    rp_map_write(p->layouts_fd, i * sizeof(*layout), layout, sizeof(*layout)))
 		return 0;
 	p->layouts[p->nlayouts++] = *layout;
@@ -78,11 +83,13 @@ static bool has_name(const char *path)
 
 static void look_at(struct record_python *p, struct known_file *f, const char *path, int fd)
 {
+	const uid_t owner = record_share_owner(fd);
+
 	if (fd < 0)
 		return;
 	record_python_read_file(fd, path, &f->file);
 	if (f->file.layout.version)
-		f->layout = publish(p, &f->file.layout);
+		f->layout = publish(p, &f->file.layout, owner);
 }
 
 void record_python_mapped(struct record_python *p, const struct sym_proc_map *m, uint64_t bias,

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What users have of something that is everyone's. */
+#include <sys/stat.h>
+
 #include <rawprof/loader.h>
 
 #include "uid_share.h"
@@ -49,6 +51,13 @@ bool record_share_take(struct record_share *s, uid_t uid, uint64_t size)
 	if (has_room)
 		record_share_add(s, uid, size);
 	return has_room;
+}
+
+uid_t record_share_owner(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) ? RECORD_UID_UNKNOWN : st.st_uid;
 }
 
 void record_share_empty(struct record_share *s)

@@ -38,6 +38,8 @@ bool record_share_has_room(struct record_share *s, uid_t uid, uint64_t size);
 void record_share_add(struct record_share *s, uid_t uid, uint64_t size);
 /* Both; false: it may not, and has not. */
 bool record_share_take(struct record_share *s, uid_t uid, uint64_t size);
+/* Whose a file is. */
+uid_t record_share_owner(int fd);
 /* Nobody has anything; what was said is not said again. */
 void record_share_empty(struct record_share *s);
 void record_share_free(struct record_share *s);

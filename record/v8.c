@@ -11,6 +11,7 @@
 
 #include "names.h"
 #include "remote.h"
+#include "uid_share.h"
 #include "v8.h"
 
 /* A file whose name says that it may have it; layout is its number + 1, or 0. */
@@ -32,14 +33,15 @@ struct known_process {
 
 /* More of them are no longer kept. */
 enum { MOST_ENDED = 1024 };
-enum { MOST_LAYOUTS = 64 };
+enum { MOST_LAYOUTS = 64, USERS_LAYOUTS = MOST_LAYOUTS / 4 * 3 };
 
 struct record_v8 {
 	struct sym_v8_layout *layouts[MOST_LAYOUTS];
 	uint32_t nlayouts;
-	struct hash_map files;	   /* of struct known_file */
-	struct hash_map processes; /* of struct known_process */
-	uint32_t nended;	   /* of these, about */
+	struct record_share places; /* of layouts, by who has the file */
+	struct hash_map files;	    /* of struct known_file */
+	struct hash_map processes;  /* of struct known_process */
+	uint32_t nended;	    /* of these, about */
 	struct v8_names *names;
 	bool denied; /* said once */
 };
@@ -53,6 +55,8 @@ int record_v8_open(struct record_v8 **out, struct name_share *share)
 		free(p);
 		return err;
 	}
+	p->places = RECORD_SHARE(USERS_LAYOUTS, "places for layouts of V8: other ones of its files "
+						"are native");
 	p->files = HASH_MAP(struct known_file, inode);
 	p->processes = HASH_MAP(struct known_process, pid);
 	*out = p;
@@ -66,6 +70,7 @@ void record_v8_close(struct record_v8 *p)
 	for (uint32_t i = 0; i < p->nlayouts; i++)
 		free(p->layouts[i]);
 	record_v8_names_close(p->names);
+	record_share_free(&p->places);
 	rp_hash_free(&p->files);
 	rp_hash_free(&p->processes);
 	free(p);
@@ -78,20 +83,32 @@ bool record_v8_is_named(const char *path)
 	return strstr(slash ? slash : path, "node") != NULL;
 }
 
+/* Files with the same layout share it. True: it is another one, and is kept. */
+static bool place(struct record_v8 *p, struct sym_v8_layout *l, uid_t owner, uint32_t *number)
+{
+	uint32_t i = 0;
+
+	while (i < p->nlayouts && memcmp(p->layouts[i], l, sizeof(*l)))
+		i++;
+	if (i == p->nlayouts && (i == MOST_LAYOUTS || !record_share_take(&p->places, owner, 1)))
+		return false;
+	*number = i + 1;
+	if (i < p->nlayouts)
+		return false;
+	p->layouts[p->nlayouts++] = l;
+	return true;
+}
+
 /* Its number + 1; 0: it has none, or there is no room. */
 static uint32_t look_at(struct record_v8 *p, const char *path, int fd)
 {
-	struct sym_v8_layout *l;
+	struct sym_v8_layout *l = fd < 0 ? NULL : calloc(1, sizeof(*l));
+	const uid_t owner = record_share_owner(fd);
+	uint32_t number = 0;
 
-	if (fd < 0 || p->nlayouts == MOST_LAYOUTS)
-		return 0;
-	l = calloc(1, sizeof(*l));
-	if (!l || !record_v8_read_file(fd, path, l)) {
+	if (!l || !record_v8_read_file(fd, path, l) || !place(p, l, owner, &number))
 		free(l);
-		return 0;
-	}
-	p->layouts[p->nlayouts++] = l;
-	return p->nlayouts;
+	return number;
 }
 
 /* ---- processes */
