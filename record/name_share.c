@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Memory for names of functions: whose it is, and what is left when processes have ended. */
+/* Names of functions: whose they are, and what is left when processes have ended. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "symbolize/proc.h"
 
 #include "name_share.h"
@@ -12,9 +13,10 @@
 #define MOST_BYTES (256ull << 20)
 #define MUCH (MOST_BYTES / 4)
 #define MOST_PROCESSES (1u << 16)
+#define INDEX_BYTES 32 /* of what is found by a hash */
 
 /* Of one that has ended there may still be stacks in the window at hand. */
-enum { LIVES, ENDED, GONE, DROPPED };
+enum { LIVES, ENDED, GONE };
 
 struct named_process {
 	uint32_t pid;
@@ -23,10 +25,26 @@ struct named_process {
 	int state;
 };
 
+struct lines {
+	uint8_t *bytes;
+	uint32_t n;
+};
+
+/* All that goes when it is forgotten. */
+struct codes {
+	struct hash_map map; /* of struct named_code */
+	struct sym_strings texts;
+	struct lines *lines; /* each table once */
+	uint32_t nlines, capacity;
+	struct hash_index lines_index;
+};
+#define CODES ((struct codes){ .map = HASH_MAP(struct named_code, address) })
+
 struct name_share {
 	struct record_share share;
 	struct hash_map processes; /* of struct named_process */
 	uint64_t bytes;		   /* of all, root too */
+	struct codes codes;
 };
 
 int record_name_share_open(struct name_share **out)
@@ -35,17 +53,28 @@ int record_name_share_open(struct name_share **out)
 
 	if (!s)
 		return -ENOMEM;
-	s->share = RECORD_SHARE(MOST_BYTES, "memory for names of functions of Python, JavaScript, "
-					    "PHP, Ruby and Perl: new ones have none");
+	s->share = RECORD_SHARE(MOST_BYTES, "memory for names of functions");
 	s->processes = HASH_MAP(struct named_process, pid);
+	s->codes = CODES;
 	*out = s;
 	return 0;
+}
+
+static void free_codes(struct codes *c)
+{
+	for (uint32_t i = 0; i < c->nlines; i++)
+		free(c->lines[i].bytes);
+	free(c->lines);
+	rp_index_free(&c->lines_index);
+	sym_strings_free(&c->texts);
+	rp_hash_free(&c->map);
 }
 
 void record_name_share_close(struct name_share *s)
 {
 	if (!s)
 		return;
+	free_codes(&s->codes);
 	record_share_free(&s->share);
 	rp_hash_free(&s->processes);
 	free(s);
@@ -53,7 +82,7 @@ void record_name_share_close(struct name_share *s)
 
 /* ---- processes */
 
-/* Which other users see of it: /proc/PID itself is root's where a process wants it so. */
+/* Who it is: its directory is root's where a process wants that. False: it has ended. */
 static bool look(struct named_process *p)
 {
 	struct sym_proc_ids ids;
@@ -64,40 +93,42 @@ static bool look(struct named_process *p)
 	return true;
 }
 
-/* Its last program; NULL: no memory. */
-static struct named_process *process_of(struct name_share *s, uint32_t pid, uint64_t generation,
-					bool *is_new)
-{
-	struct named_process *p = rp_hash_add_within(&s->processes, &pid, MOST_PROCESSES, is_new);
-
-	if (!p || !*is_new)
-		return p;
-	p->uid = RECORD_UID_UNKNOWN;
-	p->generation = generation;
-	p->state = look(p) ? LIVES : ENDED;
-	return p;
-}
-
 uid_t record_name_owner(struct name_share *s, uint32_t pid, uint64_t generation)
 {
 	bool is_new;
-	struct named_process *p = process_of(s, pid, generation, &is_new);
+	struct named_process *p = rp_hash_add_within(&s->processes, &pid, MOST_PROCESSES, &is_new);
 
 	if (!p)
 		return RECORD_UID_UNKNOWN;
-	if (p->generation != generation) {
+	if (is_new)
+		p->uid = RECORD_UID_UNKNOWN;
+	if (is_new || p->generation != generation) {
 		p->generation = generation;
 		p->state = look(p) ? LIVES : ENDED;
 	}
 	return p->uid;
 }
 
-bool record_name_is_gone(struct name_share *s, uint32_t pid, uint64_t generation)
+/* It had ended a window ago, or has executed something else. */
+static bool is_gone(const struct name_share *s, uint32_t pid, uint64_t generation)
 {
-	bool is_new;
-	const struct named_process *p = process_of(s, pid, generation, &is_new);
+	const struct named_process *p = rp_hash_find(&s->processes, &pid);
 
-	return p && (p->generation != generation || p->state >= GONE);
+	return p && (p->generation != generation || p->state == GONE);
+}
+
+/* Another window is over; true: there is a process that has gone with it. */
+static bool age(struct name_share *s)
+{
+	struct named_process *p = s->processes.items;
+	bool any = false;
+
+	for (uint32_t i = 0; i < s->processes.count; i++) {
+		any |= p[i].state == ENDED;
+		if (p[i].state == ENDED || (p[i].state == LIVES && !look(&p[i])))
+			p[i].state++;
+	}
+	return any;
 }
 
 /* ---- memory */
@@ -109,6 +140,7 @@ bool record_name_has_room(struct name_share *s, uid_t uid, uint64_t size)
 
 void record_name_add(struct name_share *s, uid_t uid, uint64_t size)
 {
+	size += INDEX_BYTES;
 	record_share_add(&s->share, uid, size);
 	s->bytes += size;
 }
@@ -121,32 +153,80 @@ const char *record_name_keep(struct name_share *s, uid_t uid, struct sym_strings
 	const char *kept = sym_strings_add(texts, text, n);
 
 	if (texts->count != before)
-		record_name_add(s, uid, n + 1 + sizeof(kept) + RECORD_NAME_INDEX);
+		record_name_add(s, uid, n + 1);
 	return kept;
 }
 
-/* Another window is over; true: this one has gone with it. */
-static bool age(struct named_process *p)
+/* The kept copy; NULL: no memory. */
+static const uint8_t *keep_lines(struct name_share *s, uid_t uid, const uint8_t *bytes, uint32_t n)
 {
-	if (p->state == LIVES && !look(p))
-		p->state = ENDED;
-	else if (p->state == ENDED || p->state == GONE)
-		p->state++;
-	return p->state == GONE;
+	const uint32_t hash = rp_hash_bytes(bytes, n);
+	struct lines copy = { NULL, n };
+	struct codes *c = &s->codes;
+	uint32_t at = hash, i;
+
+	if (rp_index_reserve(&c->lines_index))
+		return NULL;
+	while ((i = rp_index_next(&c->lines_index, hash, &at)) != HASH_NONE)
+		if (c->lines[i].n == n && !memcmp(c->lines[i].bytes, bytes, n))
+			return c->lines[i].bytes;
+	copy.bytes = malloc(n + 1u);
+	if (!copy.bytes || RP_PUSH(c->lines, c->nlines, c->capacity, copy)) {
+		free(copy.bytes);
+		return NULL;
+	}
+	memcpy(copy.bytes, bytes, n);
+	rp_index_put(&c->lines_index, hash, c->nlines - 1);
+	record_name_add(s, uid, n + sizeof(copy));
+	return copy.bytes;
+}
+
+static int keep(struct name_share *s, uid_t uid, const struct named_code *from)
+{
+	struct named_code c = *from, *kept;
+
+	c.name = record_name_keep(s, uid, &s->codes.texts, c.name);
+	c.file = record_name_keep(s, uid, &s->codes.texts, c.file);
+	if (c.lines)
+		c.lines = keep_lines(s, uid, c.lines, c.nlines);
+	kept = c.name && c.file && (c.lines || !from->lines) ? rp_hash_add(&s->codes.map, &c)
+							     : NULL;
+	if (!kept)
+		return -ENOMEM;
+	if (!kept->name)
+		record_name_add(s, uid, sizeof(c));
+	*kept = c;
+	return 0;
+}
+
+int record_name_code(struct name_share *s, const struct named_code *code)
+{
+	const uid_t uid = record_name_owner(s, code->pid, code->generation);
+	const uint64_t most = strlen(code->name) + strlen(code->file) + code->nlines;
+
+	if (!record_name_has_room(s, uid, most + sizeof(*code) + 4 * INDEX_BYTES))
+		return 0;
+	return keep(s, uid, code);
+}
+
+const struct named_code *record_name_find(const struct name_share *s, const struct named_code *key)
+{
+	return rp_hash_find(&s->codes.map, key);
 }
 
 bool record_name_share_settle(struct name_share *s)
 {
-	struct named_process *p = s->processes.items;
-	bool any = false;
+	struct codes all = s->codes;
+	const struct named_code *c = all.map.items;
 
-	if (s->bytes < MUCH)
+	if (s->bytes < MUCH || !age(s))
 		return false;
-	for (uint32_t i = 0; i < s->processes.count; i++)
-		any |= age(&p[i]);
-	if (any) {
-		record_share_empty(&s->share);
-		s->bytes = 0;
-	}
-	return any;
+	record_share_empty(&s->share);
+	s->bytes = 0;
+	s->codes = CODES;
+	for (uint32_t i = 0; i < all.map.count; i++)
+		if (!is_gone(s, c[i].pid, c[i].generation))
+			keep(s, record_name_owner(s, c[i].pid, c[i].generation), &c[i]);
+	free_codes(&all);
+	return true;
 }

@@ -28,21 +28,18 @@ struct record_python {
 	struct record_share places;		      /* of them, by who has the file */
 	struct python_layout layouts[PYTHON_LAYOUTS]; /* as they are in the map */
 	struct hash_map files;			      /* of struct known_file */
-	struct python_names *names;
+	struct name_share *names;
 };
 
 int record_python_open(struct record_python **out, int layouts, struct name_share *share)
 {
 	struct record_python *p = calloc(1, sizeof(*p));
-	int err = p ? record_python_names_open(&p->names, share) : -ENOMEM;
 
-	if (err) {
-		free(p);
-		return err;
-	}
+	if (!p)
+		return -ENOMEM;
+	p->names = share;
 	p->layouts_fd = layouts;
-	p->places = RECORD_SHARE(PYTHON_LAYOUTS / 4 * 3, "places for layouts of Python: other ones "
-							 "of its files are native");
+	p->places = RECORD_SHARE(PYTHON_LAYOUTS / 4 * 3, "places for layouts of Python");
 	p->files = HASH_MAP(struct known_file, inode);
 	*out = p;
 	return 0;
@@ -52,7 +49,6 @@ void record_python_close(struct record_python *p)
 {
 	if (!p)
 		return;
-	record_python_names_close(p->names);
 	record_share_free(&p->places);
 	rp_hash_free(&p->files);
 	free(p);
@@ -130,9 +126,4 @@ void record_python_frame(const struct record_python *p, const struct name_owner 
 			 const uint64_t words[2], struct report_frame *out)
 {
 	record_python_names_find(p->names, owner, words, out);
-}
-
-void record_python_forget(struct record_python *p)
-{
-	record_python_names_forget(p->names);
 }

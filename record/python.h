@@ -35,9 +35,6 @@ int record_python_code(struct record_python *p, const void *data, size_t size);
 void record_python_frame(const struct record_python *p, const struct name_owner *owner,
 			 const uint64_t words[2], struct report_frame *out);
 
-/* After record_name_share_settle(): names of processes that are gone. */
-void record_python_forget(struct record_python *p);
-
 /* ---- between the files */
 
 /* An interpreter in a file. layout.version 0: there is none that is known. */
@@ -51,12 +48,8 @@ void record_python_read_file(int fd, const char *path, struct python_file *out);
 /* By version; NULL: not known. */
 const struct python_layout *record_python_layout(unsigned int version);
 
-struct python_names;
-int record_python_names_open(struct python_names **out, struct name_share *share);
-void record_python_names_close(struct python_names *names);
-void record_python_names_forget(struct python_names *names);
-int record_python_names_add(struct python_names *names, const struct python_code *code);
-void record_python_names_find(const struct python_names *names, const struct name_owner *owner,
+int record_python_names_add(struct name_share *names, const struct python_code *code);
+void record_python_names_find(const struct name_share *names, const struct name_owner *owner,
 			      const uint64_t words[2], struct report_frame *out);
 
 #endif

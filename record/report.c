@@ -322,19 +322,6 @@ static int fill(struct recording *rec, struct report *report)
 	return err;
 }
 
-/* Stacks of processes that have ended are not asked for any more. */
-static void settle_names(struct recording *rec)
-{
-	if (!rec->name_share || !record_name_share_settle(rec->name_share))
-		return;
-	if (rec->python)
-		record_python_forget(rec->python);
-	if (rec->script)
-		record_script_forget(rec->script);
-	if (rec->v8)
-		record_v8_forget(rec->v8);
-}
-
 int record_report_stacks(struct recording *rec, struct report **out)
 {
 	const struct report_value_type *types;
@@ -352,7 +339,8 @@ int record_report_stacks(struct recording *rec, struct report **out)
 	record_stacks_forget(rec->stacks);
 	if (rec->published)
 		record_published_settle(rec->published);
-	settle_names(rec);
+	if (rec->name_share && record_name_share_settle(rec->name_share))
+		record_v8_forget(rec->v8);
 	if (err) {
 		report_free(report);
 		return err;

@@ -28,18 +28,16 @@ struct record_script {
 	uint32_t nlayouts;
 	const struct script_layout *layouts[SCRIPT_LAYOUTS]; /* as they are in the map */
 	struct hash_map files;				     /* of struct known_file */
-	struct script_names *names;
+	struct name_share *names;
 };
 
 int record_script_open(struct record_script **out, int layouts, struct name_share *share)
 {
 	struct record_script *p = calloc(1, sizeof(*p));
-	int err = p ? record_script_names_open(&p->names, share) : -ENOMEM;
 
-	if (err) {
-		free(p);
-		return err;
-	}
+	if (!p)
+		return -ENOMEM;
+	p->names = share;
 	p->layouts_fd = layouts;
 	p->files = HASH_MAP(struct known_file, inode);
 	*out = p;
@@ -50,7 +48,6 @@ void record_script_close(struct record_script *p)
 {
 	if (!p)
 		return;
-	record_script_names_close(p->names);
 	rp_hash_free(&p->files);
 	free(p);
 }
@@ -182,9 +179,4 @@ void record_script_frame(const struct record_script *p, const struct name_owner 
 			 struct report_frame *out)
 {
 	record_script_names_find(p->names, owner, language, words, out);
-}
-
-void record_script_forget(struct record_script *p)
-{
-	record_script_names_forget(p->names);
 }

@@ -45,9 +45,6 @@ void record_script_frame(const struct record_script *p, const struct name_owner 
 			 enum managed_language language, const uint64_t words[2],
 			 struct report_frame *out);
 
-/* After record_name_share_settle(): names of processes that are gone. */
-void record_script_forget(struct record_script *p);
-
 /* ---- between the files */
 
 /* An interpreter in a file; its addresses there. layout NULL: there is none that is known. */
@@ -78,12 +75,8 @@ const char *record_script_versions(enum script_language language);
 const char *record_script_name(enum script_language language);
 const char *record_script_word(enum script_language language);
 
-struct script_names;
-int record_script_names_open(struct script_names **out, struct name_share *share);
-void record_script_names_close(struct script_names *names);
-void record_script_names_forget(struct script_names *names);
-int record_script_names_add(struct script_names *names, const struct script_function *function);
-void record_script_names_find(const struct script_names *names, const struct name_owner *owner,
+int record_script_names_add(struct name_share *names, const struct script_function *function);
+void record_script_names_find(const struct name_share *names, const struct name_owner *owner,
 			      enum managed_language language, const uint64_t words[2],
 			      struct report_frame *out);
 

@@ -12,7 +12,9 @@
 static void say(struct record_share *s, struct share_user *u)
 {
 	if (!u->said && s->said < MOST_SAID) {
-		rp_log(RP_WARN, "user %d has taken its share of the %s", (int)u->uid, s->what);
+		rp_log(RP_WARN,
+		       "user %d has taken its share of the %s: new ones of it are left out",
+		       (int)u->uid, s->what);
 		s->said++;
 	}
 	u->said = true;

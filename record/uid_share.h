@@ -17,7 +17,7 @@
 
 struct record_share {
 	uint64_t most, all; /* for all users but root, and what they have; root has as much */
-	const char *what;   /* "places for layouts of V8: the rest is native" */
+	const char *what;   /* "places for layouts of V8" */
 	uint32_t said;
 	struct hash_map users;
 };

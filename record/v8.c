@@ -55,8 +55,7 @@ int record_v8_open(struct record_v8 **out, struct name_share *share)
 		free(p);
 		return err;
 	}
-	p->places = RECORD_SHARE(USERS_LAYOUTS, "places for layouts of V8: other ones of its files "
-						"are native");
+	p->places = RECORD_SHARE(USERS_LAYOUTS, "places for layouts of V8");
 	p->files = HASH_MAP(struct known_file, inode);
 	p->processes = HASH_MAP(struct known_process, pid);
 	*out = p;

@@ -116,7 +116,7 @@ static const char *keep(const struct reader *r, const char *text)
 
 static void count(const struct reader *r, size_t size)
 {
-	record_name_add(r->names->share, r->uid, size + RECORD_NAME_INDEX);
+	record_name_add(r->names->share, r->uid, size);
 }
 
 /* "file:///a/b.mjs" is "/a/b.mjs": as other files are called. */

@@ -9,7 +9,7 @@
 
 #include "fuzz.h"
 
-static void ask(const struct python_names *names, const struct python_code *c, uint32_t position)
+static void ask(const struct name_share *names, const struct python_code *c, uint32_t position)
 {
 	const struct name_owner owner = { .pid = (uint32_t)(c->pid_tgid >> 32),
 					  .generation = c->generation };
@@ -26,11 +26,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const uint32_t versions[] = { 0x0308, 0x030a, 0x030b, 0x030e };
 	struct python_code *c = calloc(1, sizeof(*c));
-	struct python_names *names;
-	struct name_share *share;
+	struct name_share *names;
 
-	fuzz_check(c && !record_name_share_open(&share));
-	fuzz_check(!record_python_names_open(&names, share));
+	fuzz_check(c && !record_name_share_open(&names));
 	memcpy(c, data, size < sizeof(*c) ? size : sizeof(*c));
 	c->code &= PYTHON_CODE_MASK;
 	c->file_bytes %= PYTHON_TEXT_BYTES + 1;
@@ -46,8 +44,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	c->check = 77; /* of another object at the same address */
 	ask(names, c, 1);
-	record_python_names_close(names);
-	record_name_share_close(share);
+	record_name_share_close(names);
 	free(c);
 	return 0;
 }
