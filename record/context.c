@@ -16,12 +16,13 @@
 #include "remote.h"
 #include "tables_read.h"
 #include "tls_variable.h"
+#include "uid_share.h"
 
 #define VARIABLE "otel_thread_ctx_v1"
 
 enum {
-	MOST_PROCESSES = 4096,
-	MOST_BYTES = 1 << 23,	/* of what all of them say */
+	MOST_BYTES = 1 << 23, /* of what all say, and of them: 2,048 processes of one user */
+	PROCESS_BYTES = 1 << 11,
 	MOST_PAYLOAD = 1 << 16, /* of one */
 	MOST_MAPPINGS = 1 << 16,
 	/* Files that are looked at for the first time, in one look at a process, */
@@ -55,6 +56,7 @@ enum { HEAD_VERSION = 2 };
 
 struct process {
 	uint32_t pid;
+	uid_t uid;
 	uint32_t bytes;	       /* of what it says, */
 	uint32_t key_bytes;    /*   and of that of keys */
 	uint64_t at;	       /* its head; 0: nothing is known of it */
@@ -69,9 +71,11 @@ struct process {
 	char refused[OTEL_SCHEMA_BYTES]; /* that was said to be none we know */
 };
 
+#define PROCESSES HASH_MAP(struct process, pid)
+
 struct record_context {
 	bool ids;
-	uint64_t bytes;
+	struct record_share room;
 	struct hash_map files;	   /* of struct known_file */
 	struct hash_map processes; /* of struct process */
 	uint64_t asked_ns;	   /* all of them */
@@ -87,35 +91,68 @@ int record_context_open(struct record_context **out, bool ids)
 	if (!c)
 		return -ENOMEM;
 	c->ids = ids;
+	c->room = RECORD_SHARE(MOST_BYTES, "memory for process contexts");
 	c->files = HASH_MAP(struct known_file, inode);
-	c->processes = HASH_MAP(struct process, pid);
+	c->processes = PROCESSES;
 	*out = c;
 	return 0;
 }
 
+/* Its room becomes another, by what wraps around where that is less. */
+static void resize(struct record_context *c, struct process *p, uint32_t bytes)
+{
+	record_share_add(&c->room, p->uid, (uint64_t)bytes - p->bytes);
+	p->bytes = bytes;
+}
+
 static void forget(struct record_context *c, struct process *p)
 {
-	c->bytes -= p->bytes;
+	resize(c, p, 0);
 	free(p->keys);
 	for (int i = 0; i < OTEL_TEXTS; i++)
 		free(p->text[i]);
-	*p = (struct process){ .pid = p->pid };
+	*p = (struct process){ .pid = p->pid, .uid = p->uid };
 }
 
-static void forget_all(struct record_context *c)
+static bool is_over(const struct process *p, uid_t uid)
 {
-	struct process *p = c->processes.items;
+	return p->uid == uid && (p->ended || !p->at);
+}
 
-	for (uint32_t i = 0; i < c->processes.count; i++)
+/* The user's processes that have ended; without memory, others too. */
+static void drop_ended(struct record_context *c, uid_t uid)
+{
+	struct hash_map all = c->processes;
+	struct process *p = all.items;
+	uint32_t n = 0;
+
+	while (n < all.count && !is_over(&p[n], uid))
+		n++;
+	if (n == all.count)
+		return;
+	c->processes = PROCESSES;
+	for (uint32_t i = 0; i < all.count; i++) {
+		struct process *copy =
+			is_over(&p[i], uid) ? NULL : rp_hash_add(&c->processes, &p[i].pid);
+
+		if (copy) {
+			*copy = p[i];
+			continue;
+		}
 		forget(c, &p[i]);
-	rp_hash_free(&c->processes);
+		record_share_add(&c->room, p[i].uid, -(uint64_t)PROCESS_BYTES);
+	}
+	rp_hash_free(&all);
 }
 
 void record_context_close(struct record_context *c)
 {
 	if (!c)
 		return;
-	forget_all(c);
+	for (uint32_t i = 0; i < c->processes.count; i++)
+		forget(c, (struct process *)c->processes.items + i);
+	rp_hash_free(&c->processes);
+	record_share_free(&c->room);
 	rp_hash_free(&c->files);
 	record_context_wait_free(&c->wait);
 	free(c);
@@ -156,29 +193,32 @@ static char *copy_of(const char *text)
 	return *text ? strdup(text) : NULL;
 }
 
+/* Too much for its user: nothing of it is known. */
 static void keep(struct record_context *c, struct process *p)
 {
 	const struct otel_context *said = &c->said;
-	size_t n = 0;
+	uint32_t n = 0, all;
 
 	for (uint32_t i = 0; i < said->nkeys; i++)
-		n += strlen(said->key[i]) + 1;
-	c->bytes -= p->bytes;
+		n += (uint32_t)strlen(said->key[i]) + 1;
+	all = n;
+	for (int i = 0; i < OTEL_TEXTS; i++)
+		all += (uint32_t)strlen(said->text[i]);
 	free(p->keys);
-	p->keys = malloc(n + 1);
-	p->bytes = p->key_bytes = p->keys ? (uint32_t)n : 0;
+	resize(c, p, 0);
+	p->keys = record_share_has_room(&c->room, p->uid, all) ? malloc(n + 1) : NULL;
+	p->key_bytes = p->keys ? n : 0;
+	resize(c, p, p->keys ? all : 0);
 	n = 0;
 	for (uint32_t i = 0; p->keys && i < said->nkeys; i++) {
 		memcpy(p->keys + n, said->key[i], strlen(said->key[i]) + 1);
-		n += strlen(said->key[i]) + 1;
+		n += (uint32_t)strlen(said->key[i]) + 1;
 	}
 	for (int i = 0; i < OTEL_TEXTS; i++) {
 		free(p->text[i]);
-		p->text[i] = copy_of(said->text[i]);
-		p->bytes += p->text[i] ? (uint32_t)strlen(p->text[i]) : 0;
+		p->text[i] = p->keys ? copy_of(said->text[i]) : NULL;
 	}
 	memcpy(p->schema, said->schema, sizeof(p->schema));
-	c->bytes += p->bytes;
 }
 
 static bool read_head(struct record_remote *memory, uint64_t at, struct head *out)
@@ -321,17 +361,32 @@ static bool place(struct record_context *c, uint32_t pid, struct record_remote *
 
 /* ---- processes */
 
+/* One more; NULL: its user has no room for it, or there is no memory. */
+static struct process *add_process(struct record_context *c, uint32_t pid)
+{
+	struct sym_proc_ids ids = { .uid = RECORD_UID_UNKNOWN };
+	struct process *p;
+
+	sym_proc_ids("/proc", pid, &ids);
+	if (!record_share_fits(&c->room, ids.uid, PROCESS_BYTES))
+		drop_ended(c, ids.uid);
+	if (!record_share_has_room(&c->room, ids.uid, PROCESS_BYTES))
+		return NULL;
+	p = rp_hash_add(&c->processes, &pid);
+	if (!p)
+		return NULL;
+	p->uid = ids.uid;
+	record_share_add(&c->room, p->uid, PROCESS_BYTES);
+	return p;
+}
+
 static struct process *process_of(struct record_context *c, uint32_t pid)
 {
 	struct process *p = rp_hash_find(&c->processes, &pid);
 
-	if (!p && (c->processes.count >= MOST_PROCESSES || c->bytes > MOST_BYTES))
-		forget_all(c);
-	if (!p)
-		p = rp_hash_add(&c->processes, &pid);
 	if (p && p->ended)
 		forget(c, p);
-	return p;
+	return p ? p : add_process(c, pid);
 }
 
 /* False: it is to be looked at again. */

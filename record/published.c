@@ -17,9 +17,10 @@
 #include "published.h"
 #include "published_set.h"
 #include "tables_read.h"
+#include "uid_share.h"
 
-/* Sets of labels, of which a program may make a new one for each request. */
-#define MAX_SETS 20000
+/* Sets of labels, of which a program may make a new one for each request: 20,000 of one user. */
+#define MAX_SETS 40000
 
 /* A file that is mapped, as it was looked at the first time. */
 struct known_file {
@@ -32,9 +33,11 @@ struct record_published {
 	int seen_fd;
 	struct published_wanted wanted;
 	struct record_context *context; /* NULL: not asked for */
-	bool full_said;
+	uint32_t pid;			/* that was asked last who it is: */
+	uid_t uid;
 	struct hash_map files; /* of struct known_file */
 	struct hash_map sets;  /* of struct label_set */
+	struct record_share room;
 	struct report_label label[REPORT_MAX_LABELS];
 };
 
@@ -51,6 +54,7 @@ int record_published_open(struct record_published **out, int seen,
 	}
 	p->seen_fd = seen;
 	p->wanted = *wanted;
+	p->room = RECORD_SHARE(MAX_SETS, "sets of labels");
 	p->files = HASH_MAP(struct known_file, inode);
 	p->sets = HASH_MAP(struct label_set, hash);
 	*out = p;
@@ -64,6 +68,7 @@ static void forget_sets(struct record_published *p)
 	for (uint32_t i = 0; i < p->sets.count; i++)
 		free(set[i].texts);
 	rp_hash_free(&p->sets);
+	record_share_empty(&p->room);
 }
 
 void record_published_close(struct record_published *p)
@@ -71,6 +76,7 @@ void record_published_close(struct record_published *p)
 	if (!p)
 		return;
 	forget_sets(p);
+	record_share_free(&p->room);
 	rp_hash_free(&p->files);
 	record_context_close(p->context);
 	free(p);
@@ -187,25 +193,24 @@ static void forget_all(struct record_published *p)
 		rp_map_delete(p->seen_fd, &key);
 }
 
-static void make_room(struct record_published *p)
+static uid_t user_of(struct record_published *p, uint32_t pid)
 {
-	if (p->sets.count < MAX_SETS)
-		return;
-	if (!p->full_said)
-		rp_log(RP_WARN, "more than %d sets of labels: some samples have none", MAX_SETS);
-	p->full_said = true;
-	forget_all(p);
+	struct sym_proc_ids ids;
+
+	if (pid != p->pid)
+		p->uid = sym_proc_ids("/proc", pid, &ids) ? RECORD_UID_UNKNOWN : ids.uid;
+	p->pid = pid;
+	return p->uid;
 }
 
-/* NULL: it was there, or there is no memory: *err. */
-static struct label_set *new_set(struct record_published *p, uint64_t hash, int *err)
+/* NULL: it was there, or there is no room for another one of that user, or no memory: *err. */
+static struct label_set *new_set(struct record_published *p, uint64_t hash, uint32_t pid, int *err)
 {
 	struct label_set *set;
 
 	*err = 0;
-	if (rp_hash_find(&p->sets, &hash))
+	if (rp_hash_find(&p->sets, &hash) || !record_share_take(&p->room, user_of(p, pid), 1))
 		return NULL;
-	make_room(p);
 	set = rp_hash_add(&p->sets, &hash);
 	*err = set ? 0 : -ENOMEM;
 	return set;
@@ -218,7 +223,7 @@ static int take_labels(struct record_published *p, const struct published_labels
 
 	if (!is_sound(labels))
 		return -EBADMSG;
-	set = new_set(p, labels->hash, &err);
+	set = new_set(p, labels->hash, labels->pid, &err);
 	return set ? keep_texts(labels, set) : err;
 }
 
@@ -230,7 +235,7 @@ static int take_context(struct record_published *p, const struct published_conte
 
 	if (!p->context)
 		return -EBADMSG;
-	set = new_set(p, context->hash, &err);
+	set = new_set(p, context->hash, (uint32_t)context->process, &err);
 	if (!set)
 		return err;
 	err = record_context_keep(context, set, &most);
@@ -332,6 +337,8 @@ void record_published_read(struct record_published *p, struct reading *r)
 
 void record_published_ended(struct record_published *p, uint32_t pid)
 {
+	if (p && p->pid == pid)
+		p->pid = 0;
 	if (p && p->context)
 		record_context_ended(p->context, pid);
 }

@@ -20,19 +20,30 @@ static void say(struct record_share *s, struct share_user *u)
 	u->said = true;
 }
 
+static bool fits(const struct record_share *s, const struct share_user *u, uint64_t size)
+{
+	uint64_t most = s->most;
+
+	if (u->uid)
+		most = most + u->has > s->all ? (most + u->has - s->all) / 2 : 0;
+	return u->has <= most && size <= most - u->has;
+}
+
+bool record_share_fits(struct record_share *s, uid_t uid, uint64_t size)
+{
+	const struct share_user *u = rp_hash_add(&s->users, &uid);
+
+	return u && fits(s, u, size);
+}
+
 bool record_share_has_room(struct record_share *s, uid_t uid, uint64_t size)
 {
 	struct share_user *u = rp_hash_add(&s->users, &uid);
-	uint64_t most = s->most;
+	const bool has_room = u && fits(s, u, size);
 
-	if (!u)
-		return false;
-	if (uid)
-		most = most + u->has > s->all ? (most + u->has - s->all) / 2 : 0;
-	if (u->has <= most && size <= most - u->has)
-		return true;
-	say(s, u);
-	return false;
+	if (u && !has_room)
+		say(s, u);
+	return has_room;
 }
 
 void record_share_add(struct record_share *s, uid_t uid, uint64_t size)

@@ -32,7 +32,9 @@ struct share_user {
 	((struct record_share){                                                                    \
 		.most = (most_), .what = (what_), .users = HASH_MAP(struct share_user, uid) })
 
-/* It may have so much more. Else that is said, once of a user. */
+/* It may have so much more. */
+bool record_share_fits(struct record_share *s, uid_t uid, uint64_t size);
+/* The same; else that is said, once of a user. */
 bool record_share_has_room(struct record_share *s, uid_t uid, uint64_t size);
 /* It has so much more, whether it may or not. */
 void record_share_add(struct record_share *s, uid_t uid, uint64_t size);

@@ -113,6 +113,8 @@ LABEL(is_go),
 	MOV_REG(R8, R3),
 
 	PUBLISHED_TAKE(none, give_back),
+	LDX(W, R1, R6, KNOWN_PID),
+	STX(W, R7, OF_LABELS(pid), R1),
 	ST(DW, R7, OF_LABELS(goid), 0),
 	ST(DW, R7, OF_LABELS(n), 0),
 	LDX(H, R3, R6, OF_PUBLISHED(goid)),

@@ -53,9 +53,9 @@ struct published_label {
 };
 struct published_labels {
 	uint64_t tag;  /* PUBLISHED_TAG, where a stack has its hash */
-	uint64_t hash; /* of all that follows busy */
+	uint64_t hash; /* of all that follows pid */
 	uint32_t busy; /* in the kernel */
-	uint32_t unused;
+	uint32_t pid;  /* of whoever has them first: not in the hash */
 	uint64_t goid; /* 0: not asked for */
 	uint64_t n;
 	struct published_label label[PUBLISHED_LABELS];

@@ -5,7 +5,9 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "record/context.h"
 #include "record/otel_context.h"
 #include "record/published_set.h"
 
@@ -191,6 +193,37 @@ START_TEST(cut_anywhere)
 }
 END_TEST
 
+/* Processes of others that are no more do not take the room of those that are. */
+START_TEST(processes_of_one_user)
+{
+	struct {
+		char signature[8];
+		uint32_t version, bytes;
+		uint64_t published_at, payload;
+	} head = { "OTEL_CTX", 2, 0, 1, (uintptr_t)all.bytes };
+	const uint32_t own = (uint32_t)getpid();
+	struct published_process out = { .kind = PUBLISHED_NONE };
+	struct record_context *c;
+
+	memcpy(head.signature, "OTEL_CTX", sizeof(head.signature));
+	put_usual();
+	head.bytes = (uint32_t)all.n;
+	ck_assert_int_eq(record_context_open(&c, false), 0);
+	record_context_found(c, own, (uintptr_t)&head, &out);
+	ck_assert_str_eq(record_context_text(c, own, 1, OTEL_SERVICE), "shop");
+	for (uint32_t i = 0; i < 5000; i++)
+		record_context_found(c, UINT32_MAX - i, 4096, &out);
+	ck_assert_str_eq(record_context_text(c, own, 1, OTEL_SERVICE), "shop");
+	for (uint32_t i = 0; i < 5000; i++) {
+		record_context_found(c, UINT32_MAX - i, 4096, &out);
+		record_context_ended(c, UINT32_MAX - i);
+	}
+	ck_assert_str_eq(record_context_text(c, own, 1, OTEL_SERVICE), "shop");
+	ck_assert_str_eq(record_context_key(c, own, 1, 2), "user");
+	record_context_close(c);
+}
+END_TEST
+
 START_TEST(no_message)
 {
 	static const uint8_t endless[] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
@@ -317,6 +350,7 @@ int main(void)
 	int failed;
 
 	tcase_add_checked_fixture(messages, begin, NULL);
+	tcase_set_timeout(messages, 60);
 	tcase_add_test(messages, what_a_process_says);
 	tcase_add_test(messages, an_empty_one);
 	tcase_add_test(messages, fields_that_are_not_known);
@@ -325,6 +359,7 @@ int main(void)
 	tcase_add_test(messages, long_texts_are_cut);
 	tcase_add_test(messages, more_keys_than_there_are_numbers);
 	tcase_add_test(messages, cut_anywhere);
+	tcase_add_test(messages, processes_of_one_user);
 	tcase_add_test(messages, no_message);
 	suite_add_tcase(s, messages);
 	tcase_add_checked_fixture(records, begin_record, forget_set);
