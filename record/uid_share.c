@@ -9,41 +9,32 @@
 /* Whoever has many uids does not fill the terminal with them. */
 #define MOST_SAID 16
 
-static void say(struct record_share *s, struct share_user *u)
+bool record_share_fits(struct record_share *s, uid_t uid, uint64_t size)
 {
-	if (!u->said && s->said < MOST_SAID) {
-		rp_log(RP_WARN,
-		       "user %d has taken its share of the %s: new ones of it are left out",
-		       (int)u->uid, s->what);
-		s->said++;
-	}
-	u->said = true;
-}
-
-static bool fits(const struct record_share *s, const struct share_user *u, uint64_t size)
-{
+	const struct share_user *u = rp_hash_add(&s->users, &uid);
 	uint64_t most = s->most;
 
-	if (u->uid)
+	if (!u)
+		return false;
+	if (uid)
 		most = most + u->has > s->all ? (most + u->has - s->all) / 2 : 0;
 	return u->has <= most && size <= most - u->has;
 }
 
-bool record_share_fits(struct record_share *s, uid_t uid, uint64_t size)
-{
-	const struct share_user *u = rp_hash_add(&s->users, &uid);
-
-	return u && fits(s, u, size);
-}
-
 bool record_share_has_room(struct record_share *s, uid_t uid, uint64_t size)
 {
-	struct share_user *u = rp_hash_add(&s->users, &uid);
-	const bool has_room = u && fits(s, u, size);
+	struct share_user *u;
 
-	if (u && !has_room)
-		say(s, u);
-	return has_room;
+	if (record_share_fits(s, uid, size))
+		return true;
+	u = rp_hash_find(&s->users, &uid);
+	if (u && !u->said && s->said++ < MOST_SAID)
+		rp_log(RP_WARN,
+		       "user %d has taken its share of the %s: new ones of it are left out",
+		       (int)uid, s->what);
+	if (u)
+		u->said = true;
+	return false;
 }
 
 void record_share_add(struct record_share *s, uid_t uid, uint64_t size)
