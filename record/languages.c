@@ -12,6 +12,16 @@
 #define LATELY_NS NS_PER_SECOND
 #define LOOK_NS (NS_PER_SECOND / 10)
 
+/* So many warnings. */
+#define MOST_TOLD 16
+
+enum rp_level record_unknown_level(void)
+{
+	static unsigned int told;
+
+	return told < MOST_TOLD && ++told ? RP_WARN : RP_INFO;
+}
+
 bool record_language_file(const char *path)
 {
 	static const char *const words[] = {

@@ -10,10 +10,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <rawprof/loader.h>
+
 struct recording;
 
 /* By its name the file is an interpreter, or a library that is one: "libpython3.11.so.1.0". */
 bool record_language_file(const char *path);
+
+/*
+ * How loud a file is told of whose version is not known: the first ones as warnings, no more, since
+ * whoever makes such files makes any number of them.
+ */
+enum rp_level record_unknown_level(void);
 
 /*
  * A process is there whose program's file is one of these; also in a container, whose files are not

@@ -8,6 +8,7 @@
 #include <rawprof/loader.h>
 #include "symbolize/symtab.h"
 
+#include "languages.h"
 #include "python.h"
 
 /* The symbols that are asked for. */
@@ -121,14 +122,14 @@ static void read_interpreter(const struct sym_object *o, const struct sym_sought
 		version = hex >> 16;
 	known = w[RUNTIME].address && o->is64 ? record_python_layout(version) : NULL;
 	if (!known) {
-		rp_log(RP_WARN,
+		rp_log(record_unknown_level(),
 		       "%s: Python %u.%u is not known (3.8 to 3.14 are): its stacks are native",
 		       path, version >> 8, version & 0xff);
 		return;
 	}
 	layout = *known;
 	if (!ask_interpreter(o, w[RUNTIME].address, &layout)) {
-		rp_log(RP_WARN,
+		rp_log(record_unknown_level(),
 		       "%s: Python %u.%u without the interpreter lock is not known: its stacks "
 		       "are native",
 		       path, version >> 8, version & 0xff);

@@ -9,6 +9,7 @@
 #include "symbolize/symtab.h"
 
 #include "generated.h"
+#include "languages.h"
 #include "script.h"
 
 /* The symbols that are asked for: the loop, the variable where all begins. */
@@ -169,7 +170,8 @@ static void read_interpreter(struct search *s, const char *path, enum script_lan
 	else if (known && language == SCRIPT_PERL && !record_perl_places(s->object, &found))
 		built = " built in another way";
 	if (!known || !s->object->is64 || *built) {
-		rp_log(RP_WARN, "%s: %s %u.%u%s is not known (%s): its stacks are native", path,
+		rp_log(record_unknown_level(),
+		       "%s: %s %u.%u%s is not known (%s): its stacks are native", path,
 		       record_script_name(language), version >> 8, version & 0xff, built,
 		       record_script_versions(language));
 		return;

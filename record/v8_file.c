@@ -7,6 +7,7 @@
 #include <rawprof/loader.h>
 #include "symbolize/symtab.h"
 
+#include "languages.h"
 #include "v8.h"
 
 /* Numbers of four bytes: the version; members of the layout, by their offset. */
@@ -106,7 +107,7 @@ static bool read_layout(const struct search *s, const char *path, struct sym_v8_
 			: NULL;
 
 	if (!known || !s->object->is64 || (s->tagged_size && s->tagged_size != 8)) {
-		rp_log(RP_WARN,
+		rp_log(record_unknown_level(),
 		       "%s: V8 %u.%u%s is not known (10.2, 11.3 and 12.4 are, of Node 18, 20 and "
 		       "22): its stacks are native",
 		       path, s->version[0], s->version[1],

@@ -102,6 +102,11 @@ has 'func --stacks: functions' "$out" ';<module> <string>:3;asks <string>:2;'
 
 run "$rawprof" cpu -F 999 -- "$work/nogilpython"
 has 'without the interpreter lock: said' "$err" 'nogilpython: Python 3.13 without the interpreter lock is not known'
+mkdir "$tmp/many"
+for i in {1..24}; do cp "$work/nogilpython" "$tmp/many/python$i"; done
+run "$rawprof" cpu -F 999 -- sh -c 'for f in "$1"/*; do "$f"; done' sh "$tmp/many"
+holds 'without the interpreter lock: said of a few, not of any number' "$(grep -c 'is not known' "$err") == 16"
+rm -rf "$tmp/many"
 
 # ---- between native frames
 
