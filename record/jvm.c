@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <rawprof/loader.h>
@@ -17,10 +18,14 @@
 #include "languages.h"
 #include "recording.h"
 
-/* libjvm.so, of which the first process that has it says how it is laid out. */
+/*
+ * libjvm.so, of which the first process of a user that has it says how it is laid out. That is in
+ * its memory, where it may say what it likes: it is believed of processes of that user alone.
+ */
 struct known_file {
 	uint32_t major, minor;
 	uint64_t inode;
+	uid_t uid;
 	struct jvm_tables tables;
 	struct jvm_layout layout;
 	bool is_one, is_read, is_unknown;
@@ -55,7 +60,7 @@ int record_jvm_open(struct record_jvm **out, int processes)
 		return err;
 	}
 	j->processes_fd = processes;
-	j->files = HASH_MAP(struct known_file, inode);
+	j->files = HASH_MAP(struct known_file, uid);
 	*out = j;
 	return 0;
 }
@@ -231,10 +236,10 @@ bool record_jvm_may_start(void)
 	       record_program_runs(is_java, NULL);
 }
 
-static struct known_file *find_file(struct record_jvm *j, const struct sym_proc_map *m,
+static struct known_file *find_file(struct record_jvm *j, const struct sym_proc_map *m, uid_t uid,
 				    int (*open)(void *ctx), void *ctx)
 {
-	const struct known_file key = { m->dev_major, m->dev_minor, m->inode };
+	const struct known_file key = { m->dev_major, m->dev_minor, m->inode, uid };
 	bool is_new;
 	struct known_file *f = rp_hash_add_within(&j->files, &key, LANGUAGE_MAX_FILES, &is_new);
 
@@ -254,9 +259,9 @@ static bool read_layout(struct known_file *f, const struct jvm_memory *m, const 
 	f->is_unknown = err == -ENOENT && ++f->tries == MOST_TRIES;
 	if (f->is_unknown)
 		rp_log(RP_WARN,
-		       "%s: Java %u does not say where it has %s (17 to 22, 25, 26 do): its frames "
-		       "have no names, and its stacks may end early",
-		       path, f->layout.version, missing);
+		       "%s of user %u: Java %u does not say where it has %s (17 to 22, 25, 26 do): "
+		       "its frames have no names, and its stacks may end early",
+		       path, f->uid, f->layout.version, missing);
 	return !err;
 }
 
@@ -272,49 +277,72 @@ static bool read_machine(struct known_file *f, const struct jvm_memory *m, const
 	return f->is_read && read_process(m, &f->layout, out);
 }
 
-static struct known_process *add_process(struct record_jvm *j, uint32_t pid)
+/*
+ * Both of one process, whatever has its number by then. Whose it is comes first: one that has ended
+ * is root's, and has no memory.
+ */
+static bool open_memory(struct jvm_memory *m, uint32_t pid)
+{
+	struct stat process;
+	char path[32];
+	int directory;
+
+	snprintf(path, sizeof(path), "/proc/%u", pid);
+	directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	m->fd = -1;
+	if (directory >= 0 && !fstat(directory, &process)) {
+		m->uid = process.st_uid;
+		m->fd = openat(directory, "mem", O_RDONLY | O_CLOEXEC);
+	}
+	if (directory >= 0)
+		close(directory);
+	return m->fd >= 0;
+}
+
+/* Takes the memory. */
+static struct known_process *add_process(struct record_jvm *j, uint32_t pid,
+					 const struct jvm_memory *m)
 {
 	struct known_process *p = find_process(j, pid);
-	char path[32];
-	int fd;
 
 	if (p) /* it may have executed another one */
 		forget(p);
 	else
 		p = find_process(j, 0);
-	if (!p && !j->full_said)
+	if (p) {
+		p->pid = pid;
+		p->memory = *m;
+		return p;
+	}
+	close(m->fd);
+	if (!j->full_said)
 		rp_log(RP_WARN, "more than %d processes of Java: the frames of others are native",
 		       JVM_PROCESSES);
-	if (!p) {
-		j->full_said = true;
-		return NULL;
-	}
-	snprintf(path, sizeof(path), "/proc/%u/mem", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return NULL;
-	p->pid = pid;
-	p->memory.fd = fd;
-	return p;
+	j->full_said = true;
+	return NULL;
 }
 
 uint32_t record_jvm_mapped(struct record_jvm *j, uint32_t pid, const struct sym_proc_map *m,
 			   uint64_t bias, int (*open)(void *ctx), void *ctx, bool *early)
 {
+	struct jvm_memory memory = { .bias = bias };
 	struct jvm_process process;
 	struct known_process *p;
 	struct known_file *f;
 	uint32_t number;
 
-	if (!record_jvm_is_named(m->path) || !m->inode)
+	if (!record_jvm_is_named(m->path) || !m->inode || !open_memory(&memory, pid))
 		return 0;
-	f = find_file(j, m, open, ctx);
-	p = f && !f->is_unknown ? add_process(j, pid) : NULL;
+	f = find_file(j, m, memory.uid, open, ctx);
+	if (!f || f->is_unknown) {
+		close(memory.fd);
+		return 0;
+	}
+	p = add_process(j, pid, &memory);
 	if (!p)
 		return 0;
-	p->memory.bias = bias;
 	number = (uint32_t)(p - j->processes);
-	if (read_machine(f, &p->memory, m->path, &process) &&
+	if (read_machine(f, &memory, m->path, &process) &&
 	    !rp_map_write(j->processes_fd, number * sizeof(process), &process, sizeof(process))) {
 		j->layouts[number] = f->layout;
 		return number + 1;

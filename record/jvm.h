@@ -115,9 +115,10 @@ struct jvm_tables {
 /* Are there any? Takes fd. */
 bool record_jvm_find_tables(int fd, struct jvm_tables *out);
 
-/* A process: its memory, open for reading. */
+/* A process: its memory, open for reading, and the user whose it is. */
 struct jvm_memory {
 	int fd;
+	uid_t uid;
 	uint64_t bias;
 };
 /* How many of n bytes could be read. */

@@ -34,6 +34,35 @@ folded -F 999 --user -- "$tmp/libjvm.so" circle 3 lost
 holds 'code that stacks end in is still that of Java' "$(share "$out" ';\[java\];burn_inside') > 90"
 folded -F 999 --user -- "$tmp/libjvm.so" nowhere 0.2 lost "$work/compiled" 1
 holds 'executed by Java: code in memory is walked' "$(share "$out" ';main;calls_compiled;\[anon\]') > 40"
+
+# ---- what a process says of its file is for its user's processes alone
+
+# says_to_others HOW: another user's process was there before, with the same file.
+says_to_others() {
+	local i
+	setpriv --reuid=4242 --regid=4242 --clear-groups "$tmp/libjvm.so" circle 60 "$1" &
+	pids="$pids $!"
+	recording cpu -a -v -F 199 --user --format folded -o "$tmp/folded"
+	for ((i = 0; i < 30; i++)); do
+		if grep -q 'does not say where' "$err"; then break; fi
+		sleep 0.05
+	done
+	"$tmp/libjvm.so" circle 0.5
+	kill -INT $recorder
+	wait $recorder
+	is "$1: it is recorded" "$?" 0
+	has "$1: another user's process is still one of Java" "$tmp/folded" '^libjvm.so;.*;\[java\];burn_inside'
+	kill -KILL "${pids##* }"
+	wait "${pids##* }" 2>/dev/null
+}
+if [ "$(id -u)" = 0 ] && chmod 711 "$tmp" && setpriv --reuid=4242 --regid=4242 --clear-groups test -x "$tmp/libjvm.so"; then
+	end_pids_too
+	says_to_others aside
+	says_to_others empty
+	has 'empty: of the user who says so' "$err" 'libjvm.so of user 4242: Java 0 does not say where it has _heaps'
+else
+	skip 'what a process says to others' 'not root'
+fi
 unset JAVA_HOME
 
 if ! command -v javac >/dev/null; then

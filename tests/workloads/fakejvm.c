@@ -4,16 +4,19 @@
  * knows of its code leads back to itself, nowhere, or is of enormous size. Burns CPU time in burn()
  * meanwhile, which its code heap has called.
  *
- *	libjvm.so circle|nowhere|huge SECONDS [offsets|lost] [PROGRAM ARGUMENTS...]
+ *	libjvm.so circle|nowhere|huge SECONDS [offsets|lost|aside|empty] [PROGRAM ARGUMENTS...]
  *
  * offsets: its tables are those of Java 25, where a CodeBlob has offsets instead of addresses.
  * lost: its code has no frame pointer while it calls, so that stacks end there.
+ * aside, empty: its tables are not those that its file has in other processes: they say that the
+ * code heaps are where only it has some, or nothing. Then it is called liar.
  * In the end it executes PROGRAM, which has nothing of Java.
  */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "work.h"
@@ -36,7 +39,7 @@ enum { MUTABLE = 80, IMMUTABLE = 88 };
 
 static uint64_t heaps_array[2], heap[32], queue[2], call_stub;
 static uint64_t heaps_at[1];
-static void *heaps = heaps_array, *interpreter = queue;
+static void *heaps = heaps_array, *interpreter = queue, *heaps_aside;
 static int32_t version = 17;
 static unsigned char interpreter_code[64];
 static uint8_t segments[SEGMENTS];
@@ -218,6 +221,26 @@ static unsigned char *make_heap(const char *how)
 	return low + BLOCK + BLOB_CODE;
 }
 
+static void tell_others_lies(const char *how)
+{
+	prctl(PR_SET_NAME, "liar");
+	heaps_aside = heaps;
+	if (!strcmp(how, "empty"))
+		structs[0].type = NULL;
+	else
+		structs[0].address = &heaps_aside;
+}
+
+static void take_style(const char *style, unsigned char *code)
+{
+	if (!strcmp(style, "offsets"))
+		take_offsets(code - BLOB_CODE);
+	else if (!strcmp(style, "lost"))
+		lose_frame_pointer(code);
+	else
+		tell_others_lies(style);
+}
+
 int main(int argc, char **argv)
 {
 	unsigned char *code;
@@ -226,10 +249,8 @@ int main(int argc, char **argv)
 	if (argc < 3)
 		return 2;
 	code = make_heap(argv[1]);
-	if (argc > 3 && !strcmp(argv[3], "offsets"))
-		take_offsets(code - BLOB_CODE);
-	else if (argc > 3)
-		lose_frame_pointer(code);
+	if (argc > 3)
+		take_style(argv[3], code);
 	memcpy(&call, &code, sizeof(call));
 	seconds = atof(argv[2]);
 	call();
