@@ -47,6 +47,7 @@ struct record_jvm {
 	struct known_process processes[JVM_PROCESSES];
 	struct jvm_layout layouts[JVM_PROCESSES]; /* theirs: the files may be forgotten */
 	struct jvm_names *names;
+	struct jvm_costs costs;
 	bool full_said;
 };
 
@@ -272,9 +273,16 @@ static bool read_layout(struct known_file *f, const struct jvm_memory *m, const 
 static bool read_machine(struct known_file *f, const struct jvm_memory *m, const char *path,
 			 struct jvm_process *out)
 {
+	uint64_t began;
+	bool ok;
+
+	if (!record_jvm_may_read(m, &began))
+		return false;
 	if (!f->is_read && read_layout(f, m, path) && read_process(m, &f->layout, out))
 		f->is_read = read_layout(f, m, path);
-	return f->is_read && read_process(m, &f->layout, out);
+	ok = f->is_read && read_process(m, &f->layout, out);
+	record_jvm_has_read(m, began);
+	return ok;
 }
 
 /*
@@ -325,7 +333,7 @@ static struct known_process *add_process(struct record_jvm *j, uint32_t pid,
 uint32_t record_jvm_mapped(struct record_jvm *j, uint32_t pid, const struct sym_proc_map *m,
 			   uint64_t bias, int (*open)(void *ctx), void *ctx, bool *early)
 {
-	struct jvm_memory memory = { .bias = bias };
+	struct jvm_memory memory = { .bias = bias, .costs = &j->costs };
 	struct jvm_process process;
 	struct known_process *p;
 	struct known_file *f;

@@ -34,25 +34,6 @@ bool record_jvm_find_tables(int fd, struct jvm_tables *out)
 	return out->structs && out->types;
 }
 
-/* ---- memory */
-
-size_t record_jvm_read(const struct jvm_memory *m, uint64_t address, void *out, size_t n)
-{
-	const ssize_t got = address >> 63 ? 0 : pread(m->fd, out, n, (off_t)address);
-
-	return got > 0 ? (size_t)got : 0;
-}
-
-bool record_jvm_read_all(const struct jvm_memory *m, uint64_t address, void *out, size_t n)
-{
-	return record_jvm_read(m, address, out, n) == n;
-}
-
-void record_jvm_read_text(const struct jvm_memory *m, uint64_t address, char *out, size_t n)
-{
-	out[record_jvm_read(m, address, out, n - 1)] = '\0';
-}
-
 /* ---- what they say */
 
 /* VMStructEntry and VMTypeEntry, which have not changed since JDK 7. */

@@ -213,9 +213,11 @@ int record_jvm_names_add(struct jvm_names *names, const struct jvm_process_memor
 {
 	struct place key = { owner->pid, owner->generation, { words[0], words[1] } };
 	struct place *place;
+	uint64_t began;
 	int err;
 
-	if (names->places.count == MOST_PLACES || rp_hash_find(&names->places, &key))
+	if (names->places.count == MOST_PLACES || rp_hash_find(&names->places, &key) ||
+	    !record_jvm_may_read(&p->memory, &began))
 		return 0;
 	key.first = names->nparts;
 	switch (kind_of(words)) {
@@ -229,6 +231,7 @@ int record_jvm_names_add(struct jvm_names *names, const struct jvm_process_memor
 		err = read_stub(p, &key);
 		break;
 	}
+	record_jvm_has_read(&p->memory, began);
 	if (err == -ENOMEM)
 		return err;
 	if (!key.count && !key.name)

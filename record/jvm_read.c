@@ -15,6 +15,7 @@ enum {
 	EXCLUDED_SINCE = 20,  /* the compression of numbers was another one before */
 	COMPILED_BYTES = 512, /* of an nmethod: its members */
 	MOST_PCS = 1 << 16,
+	PCS_AT_ONCE = 64, /* rows of a table that are read together */
 	SCOPE_BYTES = 16, /* three numbers */
 };
 
@@ -171,19 +172,32 @@ static bool read_compiled(const struct jvm_memory *m, const struct jvm_layout *l
 	return out->npcs <= MOST_PCS && out->code > at;
 }
 
-/* The scope that a pc is in; 0: none. */
+/*
+ * The scope that a pc is in; 0: none. Of a large table the rows that it is looked for in are found
+ * by bisection: in no order, they are any.
+ */
 static uint32_t find_scope(const struct jvm_memory *m, const struct compiled *c, int32_t offset,
 			   bool is_return)
 {
-	struct sym_jvm_pc *rows = malloc(c->npcs * sizeof(*rows) + 1);
+	struct sym_jvm_pc rows[PCS_AT_ONCE];
 	const struct sym_jvm_pc *row = NULL;
-	uint32_t scope;
+	size_t first = 0, end = c->npcs;
 
-	if (rows && record_jvm_read_all(m, c->pcs, rows, c->npcs * sizeof(*rows)))
-		row = sym_jvm_find_pc(rows, c->npcs, offset, is_return);
-	scope = row ? (uint32_t)row->scope : 0;
-	free(rows);
-	return scope;
+	/* The row before the first that is not before the pc belongs to them. */
+	while (end - first > PCS_AT_ONCE) {
+		const size_t middle = first + (end - first) / 2;
+
+		if (!record_jvm_read_all(m, c->pcs + middle * sizeof(*rows), rows, sizeof(*rows)))
+			return 0;
+		if (rows->offset <= offset)
+			first = middle;
+		else
+			end = middle + 1;
+	}
+	if (record_jvm_read_all(m, c->pcs + first * sizeof(*rows), rows,
+				(end - first) * sizeof(*rows)))
+		row = sym_jvm_find_pc(rows, end - first, offset, is_return);
+	return row ? (uint32_t)row->scope : 0;
 }
 
 size_t record_jvm_read_scopes(const struct jvm_memory *m, const struct jvm_layout *l,

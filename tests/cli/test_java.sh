@@ -37,13 +37,14 @@ holds 'executed by Java: code in memory is walked' "$(share "$out" ';main;calls_
 
 # ---- what a process says of its file is for its user's processes alone
 
-# says_to_others HOW: another user's process was there before, with the same file.
+# says_to_others HOW TWENTIETHS: another user's process was there before, for so long or until something was said of it,
+# with the same file.
 says_to_others() {
 	local i
 	setpriv --reuid=4242 --regid=4242 --clear-groups "$tmp/libjvm.so" circle 60 "$1" &
 	pids="$pids $!"
 	recording cpu -a -v -F 199 --user --format folded -o "$tmp/folded"
-	for ((i = 0; i < 30; i++)); do
+	for ((i = 0; i < $2; i++)); do
 		if grep -q 'does not say where' "$err"; then break; fi
 		sleep 0.05
 	done
@@ -57,8 +58,8 @@ says_to_others() {
 }
 if [ "$(id -u)" = 0 ] && chmod 711 "$tmp" && setpriv --reuid=4242 --regid=4242 --clear-groups test -x "$tmp/libjvm.so"; then
 	end_pids_too
-	says_to_others aside
-	says_to_others empty
+	says_to_others aside 30
+	says_to_others empty 1200
 	has 'empty: of the user who says so' "$err" 'libjvm.so of user 4242: Java 0 does not say where it has _heaps'
 else
 	skip 'what a process says to others' 'not root'

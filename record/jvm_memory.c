@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The memory of processes with a virtual machine, and what reading it may cost: whoever says where
+ * something is says how much there is to be read.
+ */
+#include <unistd.h>
+
+#include <rawprof/loader.h>
+#include "base/clock.h"
+
+#include "jvm.h"
+
+enum {
+	READ_NS = 1000,	 /* one read, */
+	BYTES_OF_NS = 8, /*   and as many bytes more in a ns: twice what it takes, mostly */
+	WAITS = 8,	 /* waiting for pages is so much cheaper than computing */
+	PART = 2,	 /* of what generated_time.h lets users owe: they have 4 % of the time */
+	MOST_SAID = 16,	 /* whoever has many uids does not fill the terminal with them */
+};
+
+size_t record_jvm_read(const struct jvm_memory *m, uint64_t address, void *out, size_t n)
+{
+	const ssize_t got = address >> 63 ? 0 : pread(m->fd, out, n, (off_t)address);
+
+	m->costs->ns += READ_NS + n / BYTES_OF_NS;
+	return got > 0 ? (size_t)got : 0;
+}
+
+bool record_jvm_read_all(const struct jvm_memory *m, uint64_t address, void *out, size_t n)
+{
+	return record_jvm_read(m, address, out, n) == n;
+}
+
+void record_jvm_read_text(const struct jvm_memory *m, uint64_t address, char *out, size_t n)
+{
+	out[record_jvm_read(m, address, out, n - 1)] = '\0';
+}
+
+static void say(struct jvm_costs *c, uid_t uid)
+{
+	if (c->said == MOST_SAID || (c->said && c->said_uid == uid))
+		return;
+	c->said++;
+	c->said_uid = uid;
+	rp_log(RP_WARN,
+	       "user %u has taken its share of the time for names of Java: some frames have none",
+	       uid);
+}
+
+bool record_jvm_may_read(const struct jvm_memory *m, uint64_t *began)
+{
+	*began = rp_monotonic_ns();
+	m->costs->ns = 0;
+	if (record_generated_has_time(&m->costs->owed, m->uid, *began))
+		return true;
+	say(m->costs, m->uid);
+	return false;
+}
+
+void record_jvm_has_read(const struct jvm_memory *m, uint64_t began)
+{
+	const uint64_t waited = (rp_monotonic_ns() - began) / WAITS;
+	const uint64_t spent = m->costs->ns > waited ? m->costs->ns : waited;
+
+	record_generated_spent(&m->costs->owed, m->uid, began, spent / PART);
+}

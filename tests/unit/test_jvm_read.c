@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What is read of Java's compiled code, in memory that is a file here, and how much that is. */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "record/jvm.h"
+#include "record/names.h"
+#include "symbolize/jvm.h"
+
+/* An nmethod with its table of pcs, its scopes and its metadata. */
+enum {
+	NMETHOD = 1 << 20,
+	ID = 7,
+	MOST_ROWS = 1 << 16,
+	PCS = 4096,
+	CODE = 1 << 21,
+	SCOPES = 1 << 22,
+	METADATA = 3 << 20,
+	METHOD = 0xabc0,
+	SCOPE_OF_ROW = 4, /* bytes; the first scope is none */
+	STUB = 5 << 20,
+};
+
+static struct jvm_costs costs;
+static struct jvm_memory memory;
+static struct jvm_names *names;
+static struct jvm_layout layout;
+static struct sym_jvm_pc rows[MOST_ROWS];
+
+static void put(uint64_t at, const void *bytes, size_t n)
+{
+	ck_assert_int_eq(pwrite(memory.fd, bytes, n, (off_t)at), (ssize_t)n);
+}
+
+static void put32(uint64_t at, uint32_t value)
+{
+	put(at, &value, sizeof(value));
+}
+
+static void put64(uint64_t at, uint64_t value)
+{
+	put(at, &value, sizeof(value));
+}
+
+static void setup(void)
+{
+	memory = (struct jvm_memory){ .fd = memfd_create("memory", MFD_CLOEXEC), .costs = &costs };
+	costs = (struct jvm_costs){ 0 };
+	ck_assert(!record_jvm_names_open(&names));
+	ck_assert(memory.fd >= 0 && !ftruncate(memory.fd, 16 << 20));
+	layout = (struct jvm_layout){ .version = 17 };
+	for (int i = 0; i < JVM_FIELDS; i++)
+		layout.at[i] = 200;
+	layout.at[JVM_BLOB_CODE] = 16;
+	layout.at[JVM_COMPILED_METHOD] = 32;
+	layout.at[JVM_COMPILED_SCOPES] = 40;
+	layout.at[JVM_COMPILED_METADATA] = 56;
+	layout.at[JVM_COMPILED_PCS] = 60;
+	layout.at[JVM_COMPILED_PCS_END] = 64;
+	layout.at[JVM_COMPILED_ID] = 72;
+	put64(NMETHOD + 16, NMETHOD + CODE);
+	put64(NMETHOD + 32, METHOD);
+	put64(NMETHOD + 40, SCOPES);
+	put32(NMETHOD + 56, METADATA - NMETHOD);
+	put32(NMETHOD + 60, PCS);
+	put32(NMETHOD + 72, ID);
+}
+
+static void teardown(void)
+{
+	record_jvm_names_close(names);
+	close(memory.fd);
+}
+
+static void put_rows(size_t n)
+{
+	put32(NMETHOD + 64, (uint32_t)(PCS + n * sizeof(rows[0])));
+	put(NMETHOD + PCS, rows, n * sizeof(rows[0]));
+}
+
+/* A row for every eight bytes of code, each with a scope of its own: its bci is i % 180. */
+static void make_rows(size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		const uint8_t scope[SCOPE_OF_ROW] = { 0, 1, (uint8_t)(i % 180 + 1) };
+
+		rows[i] = (struct sym_jvm_pc){ .offset = (int32_t)(8 * i),
+					       .scope = (int32_t)(SCOPE_OF_ROW * (i + 1)) };
+		put(SCOPES + SCOPE_OF_ROW * (i + 1), scope, sizeof(scope));
+	}
+	rows[0] = (struct sym_jvm_pc){ .offset = -1 };
+	rows[n - 1] = (struct sym_jvm_pc){ .offset = (int32_t)(8 * n) };
+	put64(METADATA, METHOD + 8);
+	put_rows(n);
+}
+
+/* The bci at an offset in the code; -1: all that is known is the method. */
+static int32_t bci_at(uint32_t offset, bool is_return)
+{
+	struct jvm_place place[2];
+	const size_t n = record_jvm_read_scopes(&memory, &layout, NMETHOD, ID, CODE + offset,
+						is_return, place, 2);
+
+	ck_assert_uint_eq(n, 1);
+	ck_assert_uint_eq(place[0].method, place[0].bci < 0 ? METHOD : METHOD + 8);
+	return place[0].bci;
+}
+
+static int32_t bci_of(const struct sym_jvm_pc *row)
+{
+	return row ? (row->scope / SCOPE_OF_ROW - 1) % 180 : -1;
+}
+
+START_TEST(a_pc_is_found_in_tables_of_all_sizes)
+{
+	static const size_t sizes[] = { 3, 62, 63, 64, 65, 66, 67, 128, 129, 1000, MOST_ROWS };
+
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		const size_t n = sizes[i], step = n / 200 + 1;
+
+		make_rows(n);
+		for (uint32_t at = 0; at < 8 * n + 8; at += (uint32_t)step)
+			for (int is_return = 0; is_return < 2; is_return++)
+				ck_assert_int_eq(
+					bci_at(at, is_return),
+					bci_of(sym_jvm_find_pc(rows, n, (int32_t)at, is_return)));
+	}
+}
+END_TEST
+
+START_TEST(most_of_a_table_is_not_read)
+{
+	const uint64_t before = memory.costs->ns;
+
+	make_rows(MOST_ROWS);
+	ck_assert_int_eq(bci_at(8 * 12345, true), 12345 % 180);
+	/* Some twenty reads of a microsecond, and two kilobytes. */
+	ck_assert_uint_lt(memory.costs->ns - before, 25000);
+}
+END_TEST
+
+/* What is found is a row of the table, or none. */
+START_TEST(rows_in_no_order)
+{
+	make_rows(1000);
+	for (size_t i = 0; i < 1000; i++)
+		rows[i].offset = (int32_t)(i * 7919 % 1000 * 8);
+	put_rows(1000);
+	for (uint32_t at = 0; at < 8 * 1000; at += 4) {
+		const int32_t bci = bci_at(at, true);
+
+		ck_assert(bci >= -1 && bci < 180);
+	}
+}
+END_TEST
+
+START_TEST(a_table_that_is_not_there)
+{
+	make_rows(1000);
+	put32(NMETHOD + 60, INT32_MAX - (MOST_ROWS - 1) * 16);
+	put32(NMETHOD + 64, INT32_MAX);
+	ck_assert_int_eq(bci_at(8, true), -1);
+}
+END_TEST
+
+/* ---- names */
+
+static const struct name_owner owner = { .pid = 1 };
+
+/* A stack of that user's process has the frame; what it is called. */
+static const char *see(uid_t uid, enum jvm_kind kind, uint64_t address, uint64_t second)
+{
+	const uint64_t words[2] = { address | (uint64_t)kind << JVM_KIND_SHIFT, second };
+	struct jvm_process_memory p = { memory, &layout };
+	struct report_frame frame;
+
+	p.memory.uid = uid;
+	costs.ns = 0;
+	ck_assert(!record_jvm_names_add(names, &p, &owner, words));
+	ck_assert_uint_eq(record_jvm_names_find(names, &owner, words, &frame, 1), 1);
+	return frame.name;
+}
+
+static void make_stub(void)
+{
+	layout.at[JVM_BLOB_NAME] = 8;
+	put64(STUB + 8, STUB + 64);
+	put(STUB + 64, "RuntimeStub", sizeof("RuntimeStub"));
+}
+
+/* At once 133 ms by generated_time.h, and 4 % of the time at first: here twice that. */
+START_TEST(a_user_has_a_part_of_the_time)
+{
+	const uint64_t since = rp_monotonic_ns();
+	uint64_t one, seen = 0, ms;
+
+	make_stub();
+	ck_assert_str_eq(see(1000, JVM_STUB, STUB, 0), "RuntimeStub");
+	one = costs.ns;
+	ck_assert_uint_ge(one, 4000);
+	while (seen < 10000000 && strcmp(see(1000, JVM_STUB, STUB, ++seen), "[java]"))
+		;
+	ms = (rp_monotonic_ns() - since) / 1000000;
+	ck_assert_uint_gt(seen * one, 1000000);
+	ck_assert_uint_le(seen * one / 1000000, 2 * (134 + ms / 25));
+	ck_assert_uint_eq(costs.said, 1);
+	ck_assert_uint_eq(costs.said_uid, 1000);
+	ck_assert_str_eq(see(1001, JVM_STUB, STUB, 1 << 23), "RuntimeStub");
+	ck_assert_str_eq(see(0, JVM_STUB, STUB, 2 << 22), "RuntimeStub");
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("jvm read");
+	TCase *tests = tcase_create("jvm read");
+	SRunner *runner;
+	int failed;
+
+	tcase_add_checked_fixture(tests, setup, teardown);
+	tcase_add_test(tests, a_pc_is_found_in_tables_of_all_sizes);
+	tcase_add_test(tests, most_of_a_table_is_not_read);
+	tcase_add_test(tests, rows_in_no_order);
+	tcase_add_test(tests, a_table_that_is_not_there);
+	tcase_add_test(tests, a_user_has_a_part_of_the_time);
+	suite_add_tcase(suite, tests);
+	runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed != 0;
+}
