@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <rawprof/loader.h>
@@ -51,10 +50,10 @@ struct record_jvm {
 	bool full_said;
 };
 
-int record_jvm_open(struct record_jvm **out, int processes)
+int record_jvm_open(struct record_jvm **out, int processes, struct name_share *share)
 {
 	struct record_jvm *j = calloc(1, sizeof(*j));
-	int err = j ? record_jvm_names_open(&j->names) : -ENOMEM;
+	int err = j ? record_jvm_names_open(&j->names, share) : -ENOMEM;
 
 	if (err) {
 		free(j);
@@ -62,6 +61,7 @@ int record_jvm_open(struct record_jvm **out, int processes)
 	}
 	j->processes_fd = processes;
 	j->files = HASH_MAP(struct known_file, uid);
+	record_jvm_no_costs(&j->costs);
 	*out = j;
 	return 0;
 }
@@ -81,6 +81,7 @@ void record_jvm_close(struct record_jvm *j)
 		forget(&j->processes[i]);
 	record_jvm_names_close(j->names);
 	rp_hash_free(&j->files);
+	record_share_free(&j->costs.late);
 	free(j);
 }
 
@@ -291,19 +292,16 @@ static bool read_machine(struct known_file *f, const struct jvm_memory *m, const
  */
 static bool open_memory(struct jvm_memory *m, uint32_t pid)
 {
-	struct stat process;
 	char path[32];
 	int directory;
 
 	snprintf(path, sizeof(path), "/proc/%u", pid);
 	directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	m->fd = -1;
-	if (directory >= 0 && !fstat(directory, &process)) {
-		m->uid = process.st_uid;
-		m->fd = openat(directory, "mem", O_RDONLY | O_CLOEXEC);
-	}
-	if (directory >= 0)
-		close(directory);
+	if (directory < 0)
+		return false;
+	m->uid = record_share_owner(directory);
+	m->fd = openat(directory, "mem", O_RDONLY | O_CLOEXEC);
+	close(directory);
 	return m->fd >= 0;
 }
 
@@ -394,4 +392,10 @@ size_t record_jvm_frames(const struct record_jvm *j, const struct name_owner *ow
 			 const uint64_t words[2], struct report_frame *out, size_t max)
 {
 	return record_jvm_names_find(j->names, owner, words, out, max);
+}
+
+void record_jvm_forget(struct record_jvm *j)
+{
+	if (j)
+		record_jvm_names_forget(j->names);
 }

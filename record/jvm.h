@@ -16,14 +16,16 @@
 #include <rawprof/report.h>
 #include "generated_time.h"
 #include "programs/shared/jvm.h"
+#include "uid_share.h"
 
 struct record_jvm;
 struct name_owner;
+struct name_share;
 struct stack_record;
 struct sym_proc_map;
 
 /* processes: the descriptor of that map, which stays the caller's. -ENOMEM. */
-int record_jvm_open(struct record_jvm **out, int processes);
+int record_jvm_open(struct record_jvm **out, int processes, struct name_share *share);
 void record_jvm_close(struct record_jvm *j);
 
 /* Has the process one mapped, or can that not be known? */
@@ -54,6 +56,9 @@ bool record_jvm_is_method(const uint64_t words[2]);
 /* The frames of two words of a record, innermost first, at least one; their texts live as long. */
 size_t record_jvm_frames(const struct record_jvm *j, const struct name_owner *owner,
 			 const uint64_t words[2], struct report_frame *out, size_t max);
+
+/* Between two windows: all names, which are read again when they are seen. @j may be NULL. */
+void record_jvm_forget(struct record_jvm *j);
 
 /* ---- between the files */
 
@@ -121,9 +126,9 @@ bool record_jvm_find_tables(int fd, struct jvm_tables *out);
 struct jvm_costs {
 	struct generated_time owed;
 	uint64_t ns; /* of what is being read: by its size, which a busy machine does not change */
-	uint32_t said;
-	uid_t said_uid;
+	struct record_share late; /* to whom that was said */
 };
+void record_jvm_no_costs(struct jvm_costs *c);
 
 /* A process: its memory, open for reading, and the user whose it is. */
 struct jvm_memory {
@@ -172,8 +177,9 @@ struct jvm_process_memory {
 	const struct jvm_layout *layout;
 };
 struct jvm_names;
-int record_jvm_names_open(struct jvm_names **out);
+int record_jvm_names_open(struct jvm_names **out, struct name_share *share);
 void record_jvm_names_close(struct jvm_names *names);
+void record_jvm_names_forget(struct jvm_names *names);
 int record_jvm_names_add(struct jvm_names *names, const struct jvm_process_memory *p,
 			 const struct name_owner *owner, const uint64_t words[2]);
 size_t record_jvm_names_find(const struct jvm_names *names, const struct name_owner *owner,

@@ -5,7 +5,6 @@
  */
 #include <unistd.h>
 
-#include <rawprof/loader.h>
 #include "base/clock.h"
 
 #include "jvm.h"
@@ -17,6 +16,11 @@ enum {
 	PART = 2,	 /* of what generated_time.h lets users owe: they have 4 % of the time */
 	MOST_SAID = 16,	 /* whoever has many uids does not fill the terminal with them */
 };
+
+void record_jvm_no_costs(struct jvm_costs *c)
+{
+	*c = (struct jvm_costs){ .late = RECORD_SHARE(0, "time for names of Java") };
+}
 
 size_t record_jvm_read(const struct jvm_memory *m, uint64_t address, void *out, size_t n)
 {
@@ -36,24 +40,13 @@ void record_jvm_read_text(const struct jvm_memory *m, uint64_t address, char *ou
 	out[record_jvm_read(m, address, out, n - 1)] = '\0';
 }
 
-static void say(struct jvm_costs *c, uid_t uid)
-{
-	if (c->said == MOST_SAID || (c->said && c->said_uid == uid))
-		return;
-	c->said++;
-	c->said_uid = uid;
-	rp_log(RP_WARN,
-	       "user %u has taken its share of the time for names of Java: some frames have none",
-	       uid);
-}
-
 bool record_jvm_may_read(const struct jvm_memory *m, uint64_t *began)
 {
 	*began = rp_monotonic_ns();
 	m->costs->ns = 0;
 	if (record_generated_has_time(&m->costs->owed, m->uid, *began))
 		return true;
-	say(m->costs, m->uid);
+	record_share_has_room(&m->costs->late, m->uid, 1); /* nobody has: that is said */
 	return false;
 }
 

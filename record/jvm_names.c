@@ -9,6 +9,7 @@
 #include "symbolize/jvm.h"
 
 #include "jvm.h"
+#include "name_share.h"
 #include "names.h"
 
 /* A method of a process; const_method tells it from others at its address. */
@@ -21,7 +22,8 @@ struct method {
 struct place {
 	uint64_t pid, generation, words[2];
 	uint32_t first, count; /* in parts, innermost first; count 0: only the name is known, */
-	char *name;	       /*   of a stub; NULL: nothing is */
+	char *name;	       /*   of a stub; NULL: nothing is, and it is looked for again */
+	uint16_t skip, tries;  /*   when it has been seen so often, each time twice as often */
 };
 struct part {
 	uint32_t method;
@@ -34,10 +36,17 @@ struct compiled {
 	uint32_t method;
 };
 
-/* 100 MB: then what is new has no names. */
-#define MOST_PLACES (1u << 20)
 #define MOST_INLINED 48
 #define STUB_NAME_BYTES 64
+
+/* What each takes of its user's share of the memory for names. Maps and arrays have more room. */
+enum {
+	INDEX_BYTES = 16,
+	PLACE_BYTES = 2 * (sizeof(struct place) + sizeof(struct compiled) + INDEX_BYTES),
+	PART_BYTES = 2 * sizeof(struct part),
+	METHOD_BYTES = 2 * (sizeof(struct method) + INDEX_BYTES),
+	MOST_BYTES = MOST_INLINED * (70 << 10), /* a place, with methods that have 64 KB of lines */
+};
 
 struct jvm_names {
 	struct hash_map methods;  /* of struct method */
@@ -45,9 +54,10 @@ struct jvm_names {
 	struct hash_map compiled; /* of struct compiled */
 	struct part *parts;
 	uint32_t nparts, capacity;
+	struct name_share *share;
 };
 
-int record_jvm_names_open(struct jvm_names **out)
+int record_jvm_names_open(struct jvm_names **out, struct name_share *share)
 {
 	struct jvm_names *names = calloc(1, sizeof(*names));
 
@@ -56,29 +66,38 @@ int record_jvm_names_open(struct jvm_names **out)
 	names->methods = HASH_MAP(struct method, const_method);
 	names->places = HASH_MAP(struct place, words);
 	names->compiled = HASH_MAP(struct compiled, id);
+	names->share = share;
 	*out = names;
 	return 0;
 }
 
-void record_jvm_names_close(struct jvm_names *names)
+static void free_method(struct jvm_method *m)
 {
-	const struct method *m;
-	const struct place *p;
+	free(m->name);
+	free(m->file);
+	free(m->lines);
+}
 
-	if (!names)
-		return;
-	m = names->methods.items;
-	for (uint32_t i = 0; i < names->methods.count; i++) {
-		free(m[i].read.name);
-		free(m[i].read.file);
-		free(m[i].read.lines);
-	}
-	p = names->places.items;
+void record_jvm_names_forget(struct jvm_names *names)
+{
+	struct method *m = names->methods.items;
+	const struct place *p = names->places.items;
+
+	for (uint32_t i = 0; i < names->methods.count; i++)
+		free_method(&m[i].read);
 	for (uint32_t i = 0; i < names->places.count; i++)
 		free(p[i].name);
 	rp_hash_free(&names->methods);
 	rp_hash_free(&names->places);
 	rp_hash_free(&names->compiled);
+	names->nparts = 0;
+}
+
+void record_jvm_names_close(struct jvm_names *names)
+{
+	if (!names)
+		return;
+	record_jvm_names_forget(names);
 	free(names->parts);
 	free(names);
 }
@@ -94,6 +113,11 @@ static uint64_t address_of(const uint64_t words[2])
 }
 
 /* ---- what is read */
+
+static size_t bytes_of(const struct jvm_method *m)
+{
+	return METHOD_BYTES + strlen(m->name) + (m->file ? strlen(m->file) : 0) + m->nlines;
+}
 
 /* Its number; const_method 0: as it is now. -ESRCH: there is none. */
 static int add_method(struct jvm_names *names, const struct jvm_process_memory *p,
@@ -114,12 +138,11 @@ static int add_method(struct jvm_names *names, const struct jvm_process_memory *
 					     &key.read);
 		m = err ? NULL : rp_hash_add(&names->methods, &key);
 		if (!m) {
-			free(key.read.name);
-			free(key.read.file);
-			free(key.read.lines);
+			free_method(&key.read);
 			return err ? err : -ENOMEM;
 		}
 		m->read = key.read;
+		record_name_add(names->share, p->memory.uid, bytes_of(&key.read));
 	}
 	*number = (uint32_t)(m - (struct method *)names->methods.items);
 	return 0;
@@ -208,43 +231,53 @@ static int read_stub(const struct jvm_process_memory *p, struct place *place)
 	return 0;
 }
 
+static int read_place(struct jvm_names *names, const struct jvm_process_memory *p,
+		      const struct name_owner *owner, struct place *place)
+{
+	switch (kind_of(place->words)) {
+	case JVM_INTERPRETED:
+		return read_interpreted(names, p, owner, place);
+	case JVM_COMPILED:
+		return read_compiled(names, p, owner, place);
+	default:
+		return read_stub(p, place);
+	}
+}
+
+/* False: it has been read, or the next time may have more luck. */
+static bool is_due(struct place *place)
+{
+	if (place->count || place->name)
+		return false;
+	return !place->skip || !place->skip--;
+}
+
 int record_jvm_names_add(struct jvm_names *names, const struct jvm_process_memory *p,
 			 const struct name_owner *owner, const uint64_t words[2])
 {
-	struct place key = { owner->pid, owner->generation, { words[0], words[1] } };
-	struct place *place;
+	const struct place key = { owner->pid, owner->generation, { words[0], words[1] } };
+	const uid_t uid = p->memory.uid;
+	struct place *place = rp_hash_find(&names->places, &key);
 	uint64_t began;
 	int err;
 
-	if (names->places.count == MOST_PLACES || rp_hash_find(&names->places, &key) ||
+	if ((place && !is_due(place)) || !record_name_has_room(names->share, uid, MOST_BYTES) ||
 	    !record_jvm_may_read(&p->memory, &began))
 		return 0;
-	key.first = names->nparts;
-	switch (kind_of(words)) {
-	case JVM_INTERPRETED:
-		err = read_interpreted(names, p, owner, &key);
-		break;
-	case JVM_COMPILED:
-		err = read_compiled(names, p, owner, &key);
-		break;
-	default:
-		err = read_stub(p, &key);
-		break;
-	}
-	record_jvm_has_read(&p->memory, began);
-	if (err == -ENOMEM)
-		return err;
-	if (!key.count && !key.name)
-		return 0; /* the next sample may have more luck */
-	place = rp_hash_add(&names->places, &key);
 	if (!place) {
-		free(key.name);
-		return -ENOMEM;
+		place = rp_hash_add(&names->places, &key);
+		if (!place)
+			return -ENOMEM;
+		/* So that it is known when it has ended. */
+		record_name_owner(names->share, owner->pid, owner->generation);
 	}
-	place->first = key.first;
-	place->count = key.count;
-	place->name = key.name;
-	return 0;
+	place->first = names->nparts;
+	err = read_place(names, p, owner, place);
+	record_jvm_has_read(&p->memory, began);
+	record_name_add(names->share, uid, PLACE_BYTES + place->count * PART_BYTES);
+	place->skip = place->tries;
+	place->tries = (uint16_t)(2 * place->tries + 1);
+	return err == -ENOMEM ? err : 0;
 }
 
 /* ---- what is known */

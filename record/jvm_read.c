@@ -77,7 +77,12 @@ static int read_lines(const struct jvm_memory *m, const struct jvm_layout *l, ui
 	out->lines = malloc(n + 1);
 	if (!out->lines)
 		return -ENOMEM;
-	out->nlines = (uint32_t)record_jvm_read(m, const_method + before, out->lines, n);
+	if (record_jvm_read_all(m, const_method + before, out->lines, n)) {
+		out->nlines = (uint32_t)n;
+	} else {
+		free(out->lines);
+		out->lines = NULL;
+	}
 	return 0;
 }
 

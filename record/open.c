@@ -311,7 +311,8 @@ static int open_programs(struct recording *rec)
 		err = record_v8_open(&rec->v8, rec->name_share);
 	if (!err && rec->config.jvm)
 		err = record_jvm_open(&rec->jvm,
-				      record_stacks_map(rec->stacks, STACK_MAP_JVM_PROCESSES));
+				      record_stacks_map(rec->stacks, STACK_MAP_JVM_PROCESSES),
+				      rec->name_share);
 	if (!err && rec->config.scripts)
 		err = record_script_open(&rec->script,
 					 record_stacks_map(rec->stacks, STACK_MAP_SCRIPT_LAYOUTS),

@@ -339,8 +339,10 @@ int record_report_stacks(struct recording *rec, struct report **out)
 	record_stacks_forget(rec->stacks);
 	if (rec->published)
 		record_published_settle(rec->published);
-	if (rec->name_share && record_name_share_settle(rec->name_share))
+	if (rec->name_share && record_name_share_settle(rec->name_share)) {
 		record_v8_forget(rec->v8);
+		record_jvm_forget(rec->jvm);
+	}
 	if (err) {
 		report_free(report);
 		return err;

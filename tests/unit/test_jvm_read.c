@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "record/jvm.h"
+#include "record/name_share.h"
 #include "record/names.h"
 #include "symbolize/jvm.h"
 
@@ -23,10 +24,13 @@ enum {
 	METHOD = 0xabc0,
 	SCOPE_OF_ROW = 4, /* bytes; the first scope is none */
 	STUB = 5 << 20,
+	POOL = 6 << 20,
+	METHODS = 7 << 20,
 };
 
 static struct jvm_costs costs;
 static struct jvm_memory memory;
+static struct name_share *share;
 static struct jvm_names *names;
 static struct jvm_layout layout;
 static struct sym_jvm_pc rows[MOST_ROWS];
@@ -49,8 +53,9 @@ static void put64(uint64_t at, uint64_t value)
 static void setup(void)
 {
 	memory = (struct jvm_memory){ .fd = memfd_create("memory", MFD_CLOEXEC), .costs = &costs };
-	costs = (struct jvm_costs){ 0 };
-	ck_assert(!record_jvm_names_open(&names));
+	record_jvm_no_costs(&costs);
+	ck_assert(!record_name_share_open(&share));
+	ck_assert(!record_jvm_names_open(&names, share));
 	ck_assert(memory.fd >= 0 && !ftruncate(memory.fd, 16 << 20));
 	layout = (struct jvm_layout){ .version = 17 };
 	for (int i = 0; i < JVM_FIELDS; i++)
@@ -73,6 +78,8 @@ static void setup(void)
 static void teardown(void)
 {
 	record_jvm_names_close(names);
+	record_name_share_close(share);
+	record_share_free(&costs.late);
 	close(memory.fd);
 }
 
@@ -185,6 +192,40 @@ static const char *see(uid_t uid, enum jvm_kind kind, uint64_t address, uint64_t
 	return frame.name;
 }
 
+/* A method that interpreted code is of, without a class: the number of its ConstMethod. */
+static uint64_t make_method(uint64_t at)
+{
+	const uint64_t const_method = at + 256, pool = POOL;
+	uint8_t bytes[48] = { 0 };
+
+	put64(at + 8, const_method);
+	memcpy(bytes + 8, &pool, 8);
+	memset(bytes + 16, 0xff, 4); /* words: lines are as long as they are read */
+	bytes[20] = 1;		     /* it has lines */
+	bytes[24] = 1;		     /* number of its name in the pool */
+	put(const_method, bytes, sizeof(bytes));
+	return const_method >> 3 << JVM_CONST_SHIFT;
+}
+
+static void make_pool(void)
+{
+	layout.const_bytes = 48;
+	layout.pool_bytes = 64;
+	layout.at[JVM_METHOD_CONST] = layout.at[JVM_CONST_POOL] = 8;
+	layout.at[JVM_CONST_BYTES] = layout.at[JVM_POOL_LENGTH] = 16;
+	layout.at[JVM_CONST_FLAGS] = 20;
+	layout.at[JVM_CONST_CODE_BYTES] = 22;
+	layout.at[JVM_CONST_NAME] = 24;
+	layout.at[JVM_POOL_HOLDER] = layout.at[JVM_KLASS_NAME] = 32;
+	layout.at[JVM_SYMBOL_LENGTH] = 0;
+	layout.at[JVM_SYMBOL_TEXT] = 2;
+	put32(POOL + 16, 2);
+	put64(POOL + 32, POOL + 128);
+	put64(POOL + 128 + 32, POOL + 512);
+	put64(POOL + 64 + 8, POOL + 512);
+	put(POOL + 512, "\4\0turn", 6);
+}
+
 static void make_stub(void)
 {
 	layout.at[JVM_BLOB_NAME] = 8;
@@ -207,10 +248,59 @@ START_TEST(a_user_has_a_part_of_the_time)
 	ms = (rp_monotonic_ns() - since) / 1000000;
 	ck_assert_uint_gt(seen * one, 1000000);
 	ck_assert_uint_le(seen * one / 1000000, 2 * (134 + ms / 25));
-	ck_assert_uint_eq(costs.said, 1);
-	ck_assert_uint_eq(costs.said_uid, 1000);
+	ck_assert_uint_eq(costs.late.said, 1);
 	ck_assert_str_eq(see(1001, JVM_STUB, STUB, 1 << 23), "RuntimeStub");
 	ck_assert_str_eq(see(0, JVM_STUB, STUB, 2 << 22), "RuntimeStub");
+}
+END_TEST
+
+/* How many of n stacks with it had anything read. */
+static unsigned int reads_of(unsigned int n, uint64_t second)
+{
+	unsigned int reads = 0;
+
+	for (unsigned int i = 0; i < n; i++) {
+		ck_assert_str_eq(see(1000, JVM_INTERPRETED, METHODS, second), "[java]");
+		reads += costs.ns > 0;
+	}
+	return reads;
+}
+
+/* It is looked for again, but seldom; once it is there it is found. */
+START_TEST(what_has_no_name)
+{
+	const uint64_t second = make_method(METHODS);
+	unsigned int i = 0;
+
+	ck_assert_uint_eq(reads_of(1000, second), 10);
+	make_pool();
+	while (i < 2000 && strcmp(see(1000, JVM_INTERPRETED, METHODS, second), "turn.turn"))
+		i++;
+	ck_assert_uint_lt(i, 1100);
+}
+END_TEST
+
+/* Each has 64 KB of lines. */
+START_TEST(a_user_has_a_share_of_the_memory)
+{
+	uint64_t at = METHODS, seen = 0;
+
+	make_pool();
+	for (; seen < 5000; seen++, at += 512) {
+		costs.owed = (struct generated_time){ 0 };
+		if (strcmp(see(1000, JVM_INTERPRETED, at, make_method(at)), "turn.turn"))
+			break;
+	}
+	ck_assert_uint_eq(costs.ns, 0);
+	ck_assert_uint_gt(seen, (100 << 20) / (66 << 10));
+	ck_assert_uint_lt(seen, (128 << 20) / (64 << 10));
+	ck_assert_str_eq(see(1001, JVM_INTERPRETED, at, make_method(at)), "turn.turn");
+	ck_assert_str_eq(see(0, JVM_INTERPRETED, at + 512, make_method(at + 512)), "turn.turn");
+	ck_assert_str_eq(see(1000, JVM_INTERPRETED, METHODS, make_method(METHODS)), "turn.turn");
+	record_jvm_names_forget(names);
+	ck_assert_str_eq(see(1000, JVM_INTERPRETED, METHODS, make_method(METHODS)), "[java]");
+	ck_assert_str_eq(see(0, JVM_INTERPRETED, METHODS + 512, make_method(METHODS + 512)),
+			 "turn.turn");
 }
 END_TEST
 
@@ -227,6 +317,8 @@ int main(void)
 	tcase_add_test(tests, rows_in_no_order);
 	tcase_add_test(tests, a_table_that_is_not_there);
 	tcase_add_test(tests, a_user_has_a_part_of_the_time);
+	tcase_add_test(tests, what_has_no_name);
+	tcase_add_test(tests, a_user_has_a_share_of_the_memory);
 	suite_add_tcase(suite, tests);
 	runner = srunner_create(suite);
 	srunner_run_all(runner, CK_NORMAL);
