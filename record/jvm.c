@@ -47,7 +47,7 @@ struct record_jvm {
 	struct jvm_layout layouts[JVM_PROCESSES]; /* theirs: the files may be forgotten */
 	struct jvm_names *names;
 	struct jvm_costs costs;
-	bool full_said;
+	struct record_share numbers;
 };
 
 int record_jvm_open(struct record_jvm **out, int processes, struct name_share *share)
@@ -61,15 +61,16 @@ int record_jvm_open(struct record_jvm **out, int processes, struct name_share *s
 	}
 	j->processes_fd = processes;
 	j->files = HASH_MAP(struct known_file, uid);
+	j->numbers = RECORD_SHARE(JVM_PROCESSES / 2, "places for processes of Java");
 	record_jvm_no_costs(&j->costs);
 	*out = j;
 	return 0;
 }
 
-static void forget(struct known_process *p)
+static void forget(struct record_jvm *j, struct known_process *p)
 {
-	if (p->pid)
-		close(p->memory.fd);
+	close(p->memory.fd);
+	record_share_add(&j->numbers, p->memory.uid, (uint64_t)-1);
 	p->pid = 0;
 }
 
@@ -78,10 +79,12 @@ void record_jvm_close(struct record_jvm *j)
 	if (!j)
 		return;
 	for (size_t i = 0; i < JVM_PROCESSES; i++)
-		forget(&j->processes[i]);
+		if (j->processes[i].pid)
+			forget(j, &j->processes[i]);
 	record_jvm_names_close(j->names);
 	rp_hash_free(&j->files);
 	record_share_free(&j->costs.late);
+	record_share_free(&j->numbers);
 	free(j);
 }
 
@@ -103,7 +106,7 @@ void record_jvm_ended(struct record_jvm *j, uint32_t pid)
 	struct known_process *p = j ? find_process(j, pid) : NULL;
 
 	if (p)
-		forget(p);
+		forget(j, p);
 }
 
 /* ---- what the programs are to know of a process */
@@ -309,23 +312,17 @@ static bool open_memory(struct jvm_memory *m, uint32_t pid)
 static struct known_process *add_process(struct record_jvm *j, uint32_t pid,
 					 const struct jvm_memory *m)
 {
-	struct known_process *p = find_process(j, pid);
+	struct known_process *p;
 
-	if (p) /* it may have executed another one */
-		forget(p);
-	else
-		p = find_process(j, 0);
+	record_jvm_ended(j, pid); /* it may have executed another one */
+	p = record_share_take(&j->numbers, m->uid, 1) ? find_process(j, 0) : NULL;
 	if (p) {
 		p->pid = pid;
 		p->memory = *m;
-		return p;
+	} else {
+		close(m->fd);
 	}
-	close(m->fd);
-	if (!j->full_said)
-		rp_log(RP_WARN, "more than %d processes of Java: the frames of others are native",
-		       JVM_PROCESSES);
-	j->full_said = true;
-	return NULL;
+	return p;
 }
 
 uint32_t record_jvm_mapped(struct record_jvm *j, uint32_t pid, const struct sym_proc_map *m,
@@ -354,7 +351,7 @@ uint32_t record_jvm_mapped(struct record_jvm *j, uint32_t pid, const struct sym_
 		return number + 1;
 	}
 	*early = !f->is_unknown;
-	forget(p);
+	forget(j, p);
 	return 0;
 }
 

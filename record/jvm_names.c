@@ -39,6 +39,9 @@ struct compiled {
 #define MOST_INLINED 48
 #define STUB_NAME_BYTES 64
 
+/* A place without a name is looked for in each of the first stacks with it. */
+#define AT_FIRST 8
+
 /* What each takes of its user's share of the memory for names. Maps and arrays have more room. */
 enum {
 	INDEX_BYTES = 16,
@@ -275,7 +278,7 @@ int record_jvm_names_add(struct jvm_names *names, const struct jvm_process_memor
 	err = read_place(names, p, owner, place);
 	record_jvm_has_read(&p->memory, began);
 	record_name_add(names->share, uid, PLACE_BYTES + place->count * PART_BYTES);
-	place->skip = place->tries;
+	place->skip = place->tries / AT_FIRST;
 	place->tries = (uint16_t)(2 * place->tries + 1);
 	return err == -ENOMEM ? err : 0;
 }

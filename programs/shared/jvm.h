@@ -36,7 +36,7 @@ struct jvm_process {
 };
 #define JVM_PROCESS_SHIFT 7
 _Static_assert(sizeof(struct jvm_process) == 1 << JVM_PROCESS_SHIFT, "the program shifts");
-#define JVM_PROCESSES 256 /* a power of two */
+#define JVM_PROCESSES 512 /* a power of two; one user has 128 at most */
 
 /*
  * The two words of a frame (managed.h). The first: address | kind << shift

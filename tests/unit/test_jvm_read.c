@@ -272,7 +272,7 @@ START_TEST(what_has_no_name)
 	const uint64_t second = make_method(METHODS);
 	unsigned int i = 0;
 
-	ck_assert_uint_eq(reads_of(1000, second), 10);
+	ck_assert_uint_eq(reads_of(1000, second), 13);
 	make_pool();
 	while (i < 2000 && strcmp(see(1000, JVM_INTERPRETED, METHODS, second), "turn.turn"))
 		i++;
