@@ -15,7 +15,6 @@ enum {
 	EXCLUDED_SINCE = 20,  /* the compression of numbers was another one before */
 	COMPILED_BYTES = 512, /* of an nmethod: its members */
 	MOST_PCS = 1 << 16,
-	PCS_AT_ONCE = 64, /* rows of a table that are read together */
 	SCOPE_BYTES = 16, /* three numbers */
 };
 
@@ -74,15 +73,11 @@ static int read_lines(const struct jvm_memory *m, const struct jvm_layout *l, ui
 
 	if (n > LINES_BYTES)
 		n = LINES_BYTES;
-	out->lines = malloc(n + 1);
+	out->lines = calloc(1, n + 1);
 	if (!out->lines)
 		return -ENOMEM;
-	if (record_jvm_read_all(m, const_method + before, out->lines, n)) {
-		out->nlines = (uint32_t)n;
-	} else {
-		free(out->lines);
-		out->lines = NULL;
-	}
+	out->nlines = (uint32_t)n;
+	record_jvm_read(m, const_method + before, out->lines, n); /* zeroes end them */
 	return 0;
 }
 
@@ -178,31 +173,34 @@ static bool read_compiled(const struct jvm_memory *m, const struct jvm_layout *l
 }
 
 /*
- * The scope that a pc is in; 0: none. Of a large table the rows that it is looked for in are found
- * by bisection: in no order, they are any.
+ * The scope that a pc is in; 0: none. It is that of a return address, or of the next row behind a
+ * pc that has one, else before it. Rows ascend, and few of them are read; in no order they are any.
  */
 static uint32_t find_scope(const struct jvm_memory *m, const struct compiled *c, int32_t offset,
 			   bool is_return)
 {
-	struct sym_jvm_pc rows[PCS_AT_ONCE];
-	const struct sym_jvm_pc *row = NULL;
+	const int32_t least = is_return ? offset : offset + 1;
+	struct sym_jvm_pc row;
+	int32_t before = 0, behind = 0;
 	size_t first = 0, end = c->npcs;
 
-	/* The row before the first that is not before the pc belongs to them. */
-	while (end - first > PCS_AT_ONCE) {
+	while (first < end) {
 		const size_t middle = first + (end - first) / 2;
 
-		if (!record_jvm_read_all(m, c->pcs + middle * sizeof(*rows), rows, sizeof(*rows)))
+		if (!record_jvm_read_all(m, c->pcs + middle * sizeof(row), &row, sizeof(row)))
 			return 0;
-		if (rows->offset <= offset)
-			first = middle;
-		else
-			end = middle + 1;
+		if (row.offset < least) {
+			first = middle + 1;
+			before = row.scope;
+		} else {
+			end = middle;
+			behind = row.scope;
+		}
 	}
-	if (record_jvm_read_all(m, c->pcs + first * sizeof(*rows), rows,
-				(end - first) * sizeof(*rows)))
-		row = sym_jvm_find_pc(rows, end - first, offset, is_return);
-	return row ? (uint32_t)row->scope : 0;
+	/* The last row, and the first, belong to no code. */
+	if (behind <= 0)
+		behind = is_return || before < 0 ? 0 : before;
+	return (uint32_t)behind;
 }
 
 size_t record_jvm_read_scopes(const struct jvm_memory *m, const struct jvm_layout *l,

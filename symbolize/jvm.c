@@ -78,26 +78,6 @@ bool sym_jvm_scope(struct sym_jvm_stream *s, struct sym_jvm_scope *out)
 	return true;
 }
 
-const struct sym_jvm_pc *sym_jvm_find_pc(const struct sym_jvm_pc *rows, size_t n, int32_t offset,
-					 bool is_return)
-{
-	const int32_t least = is_return ? offset : offset + 1;
-	size_t first = 0, end = n;
-
-	while (first < end) {
-		const size_t middle = first + (end - first) / 2;
-
-		if (rows[middle].offset < least)
-			first = middle + 1;
-		else
-			end = middle;
-	}
-	/* The last row, and the first, belong to no code. */
-	if (first < n && rows[first].scope > 0)
-		return &rows[first];
-	return !is_return && first && rows[first - 1].scope > 0 ? &rows[first - 1] : NULL;
-}
-
 /* ---- names */
 
 /* How much of a class's name is the same in every run. */

@@ -35,12 +35,6 @@ struct sym_jvm_pc {
 	int32_t scope;	/* offset of the scope; 0: none */
 	int32_t objects, flags;
 };
-/*
- * The row of a return address, or of the next place behind a pc that has one, else before it; NULL:
- * none.
- */
-const struct sym_jvm_pc *sym_jvm_find_pc(const struct sym_jvm_pc *rows, size_t n, int32_t offset,
-					 bool is_return);
 
 /*
  * "java/util/HashMap", "get": "java.util.HashMap.get"; "java/util/HashMap.java". malloc'd; NULL

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* HotSpot's compressed tables: numbers of both kinds, lines, scopes, the row of a pc, and names. */
+/* HotSpot's compressed tables: numbers of both kinds, lines, scopes, and names. */
 #include <check.h>
 #include <stdlib.h>
 
@@ -51,15 +51,9 @@ START_TEST(lines_of_bytecodes)
 }
 END_TEST
 
-START_TEST(scopes_and_pcs)
+START_TEST(scopes_of_code)
 {
 	static const uint8_t bytes[] = { 7, 3, 0, 0, 1, 12 };
-	static const struct sym_jvm_pc rows[] = {
-		{ .offset = -1 },
-		{ .offset = 10, .scope = 4 },
-		{ .offset = 20, .scope = 8 },
-		{ .offset = 1000 },
-	};
 	struct sym_jvm_stream s = { bytes, bytes + sizeof(bytes), 0 };
 	struct sym_jvm_scope scope;
 
@@ -70,13 +64,6 @@ START_TEST(scopes_and_pcs)
 	ck_assert(sym_jvm_scope(&s, &scope));
 	ck_assert_int_eq(scope.bci, 11);
 	ck_assert(!sym_jvm_scope(&s, &scope));
-
-	ck_assert_ptr_eq(sym_jvm_find_pc(rows, 4, 10, true), &rows[1]);
-	ck_assert_ptr_eq(sym_jvm_find_pc(rows, 4, 10, false), &rows[2]);
-	ck_assert_ptr_eq(sym_jvm_find_pc(rows, 4, 0, false), &rows[1]);
-	ck_assert_ptr_eq(sym_jvm_find_pc(rows, 4, 30, false), &rows[2]);
-	ck_assert_ptr_null(sym_jvm_find_pc(rows, 4, 30, true));
-	ck_assert_ptr_null(sym_jvm_find_pc(rows, 0, 0, false));
 }
 END_TEST
 
@@ -105,7 +92,7 @@ int main(void)
 
 	tcase_add_test(tests, numbers_of_both_kinds);
 	tcase_add_test(tests, lines_of_bytecodes);
-	tcase_add_test(tests, scopes_and_pcs);
+	tcase_add_test(tests, scopes_of_code);
 	tcase_add_test(tests, names_of_methods);
 	suite_add_tcase(suite, tests);
 	runner = srunner_create(suite);
