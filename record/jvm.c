@@ -12,10 +12,11 @@
 #include "base/hash.h"
 #include "symbolize/proc.h"
 
-#include "names.h"
 #include "jvm.h"
 #include "languages.h"
+#include "names.h"
 #include "recording.h"
+#include "remote.h"
 
 /*
  * libjvm.so, of which the first process of a user that has it says how it is laid out. That is in
@@ -67,9 +68,16 @@ int record_jvm_open(struct record_jvm **out, int processes, struct name_share *s
 	return 0;
 }
 
+static void close_memory(struct jvm_memory *m)
+{
+	record_remote_close(m->remote);
+	free(m->remote);
+	m->remote = NULL;
+}
+
 static void forget(struct record_jvm *j, struct known_process *p)
 {
-	close(p->memory.fd);
+	close_memory(&p->memory);
 	record_share_add(&j->numbers, p->memory.uid, (uint64_t)-1);
 	p->pid = 0;
 }
@@ -296,21 +304,25 @@ static bool read_machine(struct known_file *f, const struct jvm_memory *m, const
 static bool open_memory(struct jvm_memory *m, uint32_t pid)
 {
 	char path[32];
-	int directory;
+	int directory, err;
 
 	snprintf(path, sizeof(path), "/proc/%u", pid);
 	directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (directory < 0)
-		return false;
-	m->uid = record_share_owner(directory);
-	m->fd = openat(directory, "mem", O_RDONLY | O_CLOEXEC);
-	close(directory);
-	return m->fd >= 0;
+	m->remote = directory < 0 ? NULL : malloc(sizeof(*m->remote));
+	if (m->remote) {
+		*m->remote = (struct record_remote){ .pid = (pid_t)pid, .by_files = true };
+		m->uid = record_share_owner(directory);
+		err = record_remote_open_at(m->remote, directory);
+		if (err)
+			close_memory(m);
+	}
+	if (directory >= 0)
+		close(directory);
+	return m->remote;
 }
 
 /* Takes the memory. */
-static struct known_process *add_process(struct record_jvm *j, uint32_t pid,
-					 const struct jvm_memory *m)
+static struct known_process *add_process(struct record_jvm *j, uint32_t pid, struct jvm_memory *m)
 {
 	struct known_process *p;
 
@@ -320,7 +332,7 @@ static struct known_process *add_process(struct record_jvm *j, uint32_t pid,
 		p->pid = pid;
 		p->memory = *m;
 	} else {
-		close(m->fd);
+		close_memory(m);
 	}
 	return p;
 }
@@ -338,7 +350,7 @@ uint32_t record_jvm_mapped(struct record_jvm *j, uint32_t pid, const struct sym_
 		return 0;
 	f = find_file(j, m, memory.uid, open, ctx);
 	if (!f || f->is_unknown) {
-		close(memory.fd);
+		close_memory(&memory);
 		return 0;
 	}
 	p = add_process(j, pid, &memory);

@@ -131,8 +131,9 @@ struct jvm_costs {
 void record_jvm_no_costs(struct jvm_costs *c);
 
 /* A process: its memory, open for reading, and the user whose it is. */
+struct record_remote;
 struct jvm_memory {
-	int fd;
+	struct record_remote *remote;
 	uid_t uid;
 	uint64_t bias;
 	struct jvm_costs *costs;

@@ -3,11 +3,10 @@
  * The memory of processes with a virtual machine, and what reading it may cost: whoever says where
  * something is says how much there is to be read.
  */
-#include <unistd.h>
-
 #include "base/clock.h"
 
 #include "jvm.h"
+#include "remote.h"
 
 enum {
 	READ_NS = 1000,	 /* one read, */
@@ -24,10 +23,8 @@ void record_jvm_no_costs(struct jvm_costs *c)
 
 size_t record_jvm_read(const struct jvm_memory *m, uint64_t address, void *out, size_t n)
 {
-	const ssize_t got = address >> 63 ? 0 : pread(m->fd, out, n, (off_t)address);
-
 	m->costs->ns += READ_NS + n / BYTES_OF_NS;
-	return got > 0 ? (size_t)got : 0;
+	return record_remote_read_some(m->remote, address, out, n);
 }
 
 bool record_jvm_read_all(const struct jvm_memory *m, uint64_t address, void *out, size_t n)

@@ -22,20 +22,21 @@
 #define WRITE_PROTECTED (1ULL << 57)
 #define MANY 512
 
-static int open_file(pid_t pid, const char *name)
+static int open_file(const struct record_remote *r, int directory, const char *name)
 {
 	char path[32];
 
-	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
-	return open(path, O_RDONLY | O_CLOEXEC);
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)r->pid, name);
+	return directory < 0 ? open(path, O_RDONLY | O_CLOEXEC)
+			     : openat(directory, name, O_RDONLY | O_CLOEXEC);
 }
 
-int record_remote_open(struct record_remote *r)
+int record_remote_open_at(struct record_remote *r, int directory)
 {
 	if (!r->is_open) {
-		r->memory = open_file(r->pid, "mem");
+		r->memory = open_file(r, directory, "mem");
 		r->error = errno;
-		r->pages = r->memory < 0 ? -1 : open_file(r->pid, "pagemap");
+		r->pages = r->memory < 0 ? -1 : open_file(r, directory, "pagemap");
 		r->error = r->memory >= 0 && r->pages < 0 ? errno : r->error;
 		r->since_ns = r->by_files ? rp_monotonic_ns() : 0;
 	}
@@ -150,7 +151,7 @@ size_t record_remote_read_some(struct record_remote *r, uint64_t address, void *
 	char *to = out;
 	size_t done = 0;
 
-	if (record_remote_open(r))
+	if (record_remote_open_at(r, -1))
 		return 0;
 	r->error = EFAULT;
 	if (address >> 63 || n >> 63)

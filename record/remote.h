@@ -33,8 +33,8 @@ struct record_remote {
 	uint64_t since_ns, look_ns; /* since when it is open; spent on looking for files */
 };
 
-/* Opens it now: 0, or a negative errno. */
-int record_remote_open(struct record_remote *r);
+/* Opens it now, by a descriptor of the process's directory in /proc: 0, or a negative errno. */
+int record_remote_open_at(struct record_remote *r, int directory);
 /* False, unless all of it could be read. */
 bool record_remote_read(struct record_remote *r, uint64_t address, void *out, size_t n);
 /* How many of the first bytes could be. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What is read of Java's compiled code, in memory that is a file here, and how much that is. */
+/* What is read of Java's compiled code, in our own memory here, and how much that is. */
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,11 @@
 #include "record/jvm.h"
 #include "record/name_share.h"
 #include "record/names.h"
+#include "record/remote.h"
 #include "symbolize/jvm.h"
+
+/* Where there is memory, below all that is mapped already. */
+enum { BEGIN = 1 << 20, ALL = 16 << 20 };
 
 /* An nmethod with its table of pcs, its scopes and its metadata. */
 enum {
@@ -29,6 +33,7 @@ enum {
 };
 
 static struct jvm_costs costs;
+static struct record_remote remote;
 static struct jvm_memory memory;
 static struct name_share *share;
 static struct jvm_names *names;
@@ -37,7 +42,7 @@ static struct sym_jvm_pc rows[MOST_ROWS];
 
 static void put(uint64_t at, const void *bytes, size_t n)
 {
-	ck_assert_int_eq(pwrite(memory.fd, bytes, n, (off_t)at), (ssize_t)n);
+	memcpy((void *)(uintptr_t)at, bytes, n);
 }
 
 static void put32(uint64_t at, uint32_t value)
@@ -52,11 +57,14 @@ static void put64(uint64_t at, uint64_t value)
 
 static void setup(void)
 {
-	memory = (struct jvm_memory){ .fd = memfd_create("memory", MFD_CLOEXEC), .costs = &costs };
+	remote = (struct record_remote){ .pid = getpid() };
+	memory = (struct jvm_memory){ .remote = &remote, .costs = &costs };
 	record_jvm_no_costs(&costs);
 	ck_assert(!record_name_share_open(&share));
 	ck_assert(!record_jvm_names_open(&names, share));
-	ck_assert(memory.fd >= 0 && !ftruncate(memory.fd, 16 << 20));
+	ck_assert(mmap((void *)(uintptr_t)BEGIN, ALL, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE | MAP_POPULATE, -1,
+		       0) == (void *)(uintptr_t)BEGIN);
 	layout = (struct jvm_layout){ .version = 17 };
 	for (int i = 0; i < JVM_FIELDS; i++)
 		layout.at[i] = 200;
@@ -80,7 +88,8 @@ static void teardown(void)
 	record_jvm_names_close(names);
 	record_name_share_close(share);
 	record_share_free(&costs.late);
-	close(memory.fd);
+	record_remote_close(&remote);
+	munmap((void *)(uintptr_t)BEGIN, ALL);
 }
 
 static void put_rows(size_t n)
