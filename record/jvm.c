@@ -14,6 +14,7 @@
 
 #include "jvm.h"
 #include "languages.h"
+#include "mapped_file.h"
 #include "names.h"
 #include "recording.h"
 #include "remote.h"
@@ -23,8 +24,7 @@
  * its memory, where it may say what it likes: it is believed of processes of that user alone.
  */
 struct known_file {
-	uint32_t major, minor;
-	uint64_t inode;
+	struct file_key key;
 	uid_t uid;
 	struct jvm_tables tables;
 	struct jvm_layout layout;
@@ -249,15 +249,14 @@ bool record_jvm_may_start(void)
 	       record_program_runs(is_java, NULL);
 }
 
-static struct known_file *find_file(struct record_jvm *j, const struct sym_proc_map *m, uid_t uid,
-				    int (*open)(void *ctx), void *ctx)
+static struct known_file *find_file(struct record_jvm *j, const struct mapped_file *file, uid_t uid)
 {
-	const struct known_file key = { m->dev_major, m->dev_minor, m->inode, uid };
+	const struct known_file key = { .key = file->key, .uid = uid };
 	bool is_new;
 	struct known_file *f = rp_hash_add_within(&j->files, &key, LANGUAGE_MAX_FILES, &is_new);
 
 	if (f && is_new) {
-		const int fd = open(ctx);
+		const int fd = file->open(file->ctx);
 
 		f->is_one = fd >= 0 && record_jvm_find_tables(fd, &f->tables);
 	}
@@ -337,9 +336,10 @@ static struct known_process *add_process(struct record_jvm *j, uint32_t pid, str
 	return p;
 }
 
-uint32_t record_jvm_mapped(struct record_jvm *j, uint32_t pid, const struct sym_proc_map *m,
-			   uint64_t bias, int (*open)(void *ctx), void *ctx, bool *early)
+uint32_t record_jvm_mapped(struct record_jvm *j, uint32_t pid, const struct mapped_file *file,
+			   uint64_t bias, bool *early)
 {
+	const struct sym_proc_map *m = file->map;
 	struct jvm_memory memory = { .bias = bias, .costs = &j->costs };
 	struct jvm_process process;
 	struct known_process *p;
@@ -348,7 +348,7 @@ uint32_t record_jvm_mapped(struct record_jvm *j, uint32_t pid, const struct sym_
 
 	if (!record_jvm_is_named(m->path) || !m->inode || !open_memory(&memory, pid))
 		return 0;
-	f = find_file(j, m, memory.uid, open, ctx);
+	f = find_file(j, file, memory.uid);
 	if (!f || f->is_unknown) {
 		close_memory(&memory);
 		return 0;

@@ -22,7 +22,7 @@ struct record_jvm;
 struct name_owner;
 struct name_share;
 struct stack_record;
-struct sym_proc_map;
+struct mapped_file;
 
 /* processes: the descriptor of that map, which stays the caller's. -ENOMEM. */
 int record_jvm_open(struct record_jvm **out, int processes, struct name_share *share);
@@ -35,11 +35,11 @@ bool record_jvm_may_start(void);
 
 /*
  * Code of a process is mapped, @bias above its addresses in the file: returns what struct
- * unwind_proc says of its virtual machine, 0 if this is none. open(ctx) opens the file the first
+ * unwind_proc says of its virtual machine, 0 if this is none. The file is opened the first
  * time. *@early is set if it is one that has not begun: then the process is to be read again.
  */
-uint32_t record_jvm_mapped(struct record_jvm *j, uint32_t pid, const struct sym_proc_map *m,
-			   uint64_t bias, int (*open)(void *ctx), void *ctx, bool *early);
+uint32_t record_jvm_mapped(struct record_jvm *j, uint32_t pid, const struct mapped_file *file,
+			   uint64_t bias, bool *early);
 /* Was one found, so that code is known better than by what it does? @j may be NULL. */
 bool record_jvm_has(const struct record_jvm *j, uint32_t pid);
 /* Is a file of that name a Java virtual machine? */

@@ -13,6 +13,7 @@
 #include "symbolize/proc.h"
 
 #include "context.h"
+#include "mapped_file.h"
 #include "names.h"
 #include "published.h"
 #include "published_set.h"
@@ -24,8 +25,7 @@
 
 /* A file that is mapped, as it was looked at the first time. */
 struct known_file {
-	uint32_t major, minor;
-	uint64_t inode;
+	struct file_key key;
 	struct published_process what;
 };
 
@@ -55,7 +55,7 @@ int record_published_open(struct record_published **out, int seen,
 	p->seen_fd = seen;
 	p->wanted = *wanted;
 	p->room = RECORD_SHARE(MAX_SETS, "sets of labels");
-	p->files = HASH_MAP(struct known_file, inode);
+	p->files = HASH_MAP(struct known_file, key);
 	p->sets = HASH_MAP(struct label_set, hash);
 	*out = p;
 	return 0;
@@ -121,17 +121,16 @@ static void look_at(struct record_published *p, struct known_file *f, const char
 	sym_object_close(object);
 }
 
-void record_published_mapped(struct record_published *p, const struct sym_proc_map *m,
-			     int (*open)(void *ctx), void *ctx, struct published_process *out)
+void record_published_mapped(struct record_published *p, const struct mapped_file *file,
+			     struct published_process *out)
 {
-	const struct known_file key = { m->dev_major, m->dev_minor, m->inode, { 0 } };
 	bool is_new = false;
-	struct known_file *f =
-		p->wanted.go ? rp_hash_add_within(&p->files, &key, LANGUAGE_MAX_FILES, &is_new)
-			     : NULL;
+	struct known_file *f = p->wanted.go ? rp_hash_add_within(&p->files, &file->key,
+								 LANGUAGE_MAX_FILES, &is_new)
+					    : NULL;
 
 	if (f && is_new)
-		look_at(p, f, m->path, open(ctx));
+		look_at(p, f, file->map->path, file->open(file->ctx));
 	if (f && f->what.kind != PUBLISHED_NONE)
 		*out = f->what;
 }

@@ -16,7 +16,7 @@
 struct record_published;
 struct stack_record;
 struct sym_object;
-struct sym_proc_map;
+struct mapped_file;
 
 struct published_wanted {
 	bool go, goid;	   /* labels of goroutines, and the number of each */
@@ -29,10 +29,10 @@ void record_published_close(struct record_published *p);
 
 /*
  * Code of a process is mapped: if its file is a program of Go of a version that is known, *out says
- * where labels are. open(ctx) opens the file the first time.
+ * where labels are. The file is opened the first time.
  */
-void record_published_mapped(struct record_published *p, const struct sym_proc_map *m,
-			     int (*open)(void *ctx), void *ctx, struct published_process *out);
+void record_published_mapped(struct record_published *p, const struct mapped_file *file,
+			     struct published_process *out);
 
 /* Whether what came through the ring is a struct published_labels, or published_context. */
 bool record_published_is(const void *data, size_t size);

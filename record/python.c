@@ -10,14 +10,14 @@
 #include "base/machine.h"
 #include "symbolize/proc.h"
 
+#include "mapped_file.h"
 #include "names.h"
 #include "python.h"
 #include "uid_share.h"
 
 /* A file whose name says that it may have one; layout is its number + 1 in the map, or 0. */
 struct known_file {
-	uint32_t major, minor;
-	uint64_t inode;
+	struct file_key key;
 	struct python_file file;
 	uint32_t layout;
 };
@@ -40,7 +40,7 @@ int record_python_open(struct record_python **out, int layouts, struct name_shar
 	p->names = share;
 	p->layouts_fd = layouts;
 	p->places = RECORD_SHARE(PYTHON_LAYOUTS / 4 * 3, "places for layouts of Python");
-	p->files = HASH_MAP(struct known_file, inode);
+	p->files = HASH_MAP(struct known_file, key);
 	*out = p;
 	return 0;
 }
@@ -88,20 +88,20 @@ static void look_at(struct record_python *p, struct known_file *f, const char *p
 		f->layout = publish(p, &f->file.layout, owner);
 }
 
-void record_python_mapped(struct record_python *p, const struct sym_proc_map *m, uint64_t bias,
-			  int (*open)(void *ctx), void *ctx, struct python_process *out)
+void record_python_mapped(struct record_python *p, const struct mapped_file *file, uint64_t bias,
+			  struct python_process *out)
 {
-	const struct known_file key = { m->dev_major, m->dev_minor, m->inode };
+	const char *path = file->map->path;
 	struct known_file *f;
 	bool is_new;
 
-	if (!has_name(m->path))
+	if (!has_name(path))
 		return;
-	f = rp_hash_add_within(&p->files, &key, LANGUAGE_MAX_FILES, &is_new);
+	f = rp_hash_add_within(&p->files, &file->key, LANGUAGE_MAX_FILES, &is_new);
 	if (!f)
 		return; /* without memory its frames stay native */
 	if (is_new)
-		look_at(p, f, m->path, open(ctx));
+		look_at(p, f, path, file->open(file->ctx));
 	if (!f->layout)
 		return;
 	*out = (struct python_process){ .layout = f->layout,

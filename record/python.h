@@ -15,7 +15,7 @@
 struct record_python;
 struct name_owner;
 struct name_share;
-struct sym_proc_map;
+struct mapped_file;
 
 /* layouts: the descriptor of that map, which stays the caller's, as share does. -ENOMEM. */
 int record_python_open(struct record_python **out, int layouts, struct name_share *share);
@@ -23,10 +23,10 @@ void record_python_close(struct record_python *p);
 
 /*
  * Code of a process is mapped, @bias above its addresses in the file: if that is an interpreter
- * that is known, *out says so. open(ctx) opens the file the first time.
+ * that is known, *out says so. The file is opened the first time.
  */
-void record_python_mapped(struct record_python *p, const struct sym_proc_map *m, uint64_t bias,
-			  int (*open)(void *ctx), void *ctx, struct python_process *out);
+void record_python_mapped(struct record_python *p, const struct mapped_file *file, uint64_t bias,
+			  struct python_process *out);
 
 /* What came through the ring. 0, -ENOMEM, -EBADMSG. */
 int record_python_code(struct record_python *p, const void *data, size_t size);

@@ -12,13 +12,13 @@
 #include "symbolize/proc.h"
 
 #include "languages.h"
+#include "mapped_file.h"
 #include "names.h"
 #include "script.h"
 
 /* A file whose name says that it may have one; layout is its number + 1 in the map, or 0. */
 struct known_file {
-	uint32_t major, minor;
-	uint64_t inode;
+	struct file_key key;
 	struct script_file file;
 	uint32_t layout;
 };
@@ -39,7 +39,7 @@ int record_script_open(struct record_script **out, int layouts, struct name_shar
 		return -ENOMEM;
 	p->names = share;
 	p->layouts_fd = layouts;
-	p->files = HASH_MAP(struct known_file, inode);
+	p->files = HASH_MAP(struct known_file, key);
 	*out = p;
 	return 0;
 }
@@ -89,21 +89,20 @@ static void look_at(struct record_script *p, struct known_file *f, const char *p
 		f->layout = publish(p, f->file.layout);
 }
 
-void record_script_mapped(struct record_script *p, const struct sym_proc_map *m, uint64_t bias,
-			  int (*open)(void *ctx), void *ctx, struct script_process *out,
-			  struct unwind_rule *generated)
+void record_script_mapped(struct record_script *p, const struct mapped_file *file, uint64_t bias,
+			  struct script_process *out, struct unwind_rule *generated)
 {
-	const struct known_file key = { m->dev_major, m->dev_minor, m->inode };
+	const char *path = file->map->path;
 	struct known_file *f;
 	bool is_new;
 
-	if (language_of(m->path) == SCRIPT_NONE)
+	if (language_of(path) == SCRIPT_NONE)
 		return;
-	f = rp_hash_add_within(&p->files, &key, LANGUAGE_MAX_FILES, &is_new);
+	f = rp_hash_add_within(&p->files, &file->key, LANGUAGE_MAX_FILES, &is_new);
 	if (!f)
 		return; /* without memory its frames stay native */
 	if (is_new)
-		look_at(p, f, m->path, open(ctx));
+		look_at(p, f, path, file->open(file->ctx));
 	if (!f->layout)
 		return;
 	if (f->file.generated.kind)

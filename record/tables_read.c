@@ -21,6 +21,7 @@
 #include "generated.h"
 #include "jvm.h"
 #include "languages.h"
+#include "mapped_file.h"
 #include "python.h"
 #include "published.h"
 #include "script.h"
@@ -164,17 +165,16 @@ static bool stat_mapped(struct reading *r, const struct sym_proc_map *m, struct 
  * Most are known: then one system call will do. False: no sample has hit it, or its table is being
  * made; it can wait.
  */
-static bool find_mapped(struct reading *r, const struct sym_proc_map *m,
+static bool find_mapped(struct reading *r, const struct sym_proc_map *m, struct stat *st,
 			const struct stored_file **file)
 {
 	const bool compute = is_missed(r, m), hit = is_hit(r, m);
 	bool again = false;
-	struct stat st;
 	int fd;
 
 	*file = NULL;
-	if (stat_mapped(r, m, &st))
-		*file = record_table_store_known(r->from->store, &st);
+	if (stat_mapped(r, m, st))
+		*file = record_table_store_known(r->from->store, st);
 	if (*file)
 		again = record_table_store_try_again(*file);
 	if (*file && hit)
@@ -209,37 +209,38 @@ static int open_again(void *ctx)
 	return record_open_mapped(what->r->pid, what->m);
 }
 
-static void look_for_languages(struct reading *r, const struct sym_proc_map *m, uint64_t bias)
+static void look_for_languages(struct reading *r, const struct sym_proc_map *m,
+			       const struct stat *st, uint64_t bias)
 {
 	const struct unwind_rule generated = record_generated_by(m->path);
 	struct mapped what = { r, m };
+	const struct mapped_file file = { record_file_key(m, st), m, open_again, &what };
 
 	if (generated.kind)
 		r->generated = generated;
 	r->has_language |= record_language_file(m->path);
 	if (r->from->jvm && !r->jvm)
-		r->jvm = record_jvm_mapped(r->from->jvm, r->pid, m, bias, open_again, &what,
-					   &r->jvm_early);
+		r->jvm = record_jvm_mapped(r->from->jvm, r->pid, &file, bias, &r->jvm_early);
 	if (r->from->python)
-		record_python_mapped(r->from->python, m, bias, open_again, &what, &r->python);
+		record_python_mapped(r->from->python, &file, bias, &r->python);
 	if (r->from->v8)
-		record_v8_mapped(r->from->v8, r->pid, m, open_again, &what, &r->v8);
+		record_v8_mapped(r->from->v8, r->pid, &file, &r->v8);
 	if (r->from->script)
-		record_script_mapped(r->from->script, m, bias, open_again, &what, &r->script,
-				     &r->in_loop);
+		record_script_mapped(r->from->script, &file, bias, &r->script, &r->in_loop);
 	if (r->from->published)
-		record_published_mapped(r->from->published, m, open_again, &what, &r->published);
+		record_published_mapped(r->from->published, &file, &r->published);
 }
 
 /* A file that waits has no range: a walk ends there. */
 static void add_file(struct reading *r, const struct sym_proc_map *m)
 {
 	const struct stored_file *file;
+	struct stat st = { 0 };
 	uint64_t vaddr;
 
 	r->names_jvm |= record_jvm_is_named(m->path);
 	r->names_v8 |= record_v8_is_named(m->path);
-	if (!find_mapped(r, m, &file))
+	if (!find_mapped(r, m, &st, &file))
 		return;
 	if (!file || !find_vaddr(file, m->offset, m->end - m->start, &vaddr)) {
 		add_bare(r, m->start, m->end, UNWIND_BY_FP);
@@ -249,7 +250,7 @@ static void add_file(struct reading *r, const struct sym_proc_map *m)
 	add_parts(r, file, m->start, m->end, m->start - vaddr);
 	if (file->jumped_to.kind)
 		r->generated = file->jumped_to;
-	look_for_languages(r, m, m->start - vaddr);
+	look_for_languages(r, m, &st, m->start - vaddr);
 }
 
 static void add_vdso(struct reading *r, const struct sym_proc_map *m)

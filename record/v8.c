@@ -9,6 +9,7 @@
 #include "programs/shared/stack.h"
 #include "symbolize/proc.h"
 
+#include "mapped_file.h"
 #include "names.h"
 #include "remote.h"
 #include "uid_share.h"
@@ -16,8 +17,7 @@
 
 /* A file whose name says that it may have it; layout is its number + 1, or 0. */
 struct known_file {
-	uint32_t major, minor;
-	uint64_t inode;
+	struct file_key key;
 	uint32_t layout;
 };
 
@@ -56,7 +56,7 @@ int record_v8_open(struct record_v8 **out, struct name_share *share)
 		return err;
 	}
 	p->places = RECORD_SHARE(USERS_LAYOUTS, "places for layouts of V8");
-	p->files = HASH_MAP(struct known_file, inode);
+	p->files = HASH_MAP(struct known_file, key);
 	p->processes = HASH_MAP(struct known_process, pid);
 	*out = p;
 	return 0;
@@ -168,21 +168,21 @@ static void add_text(struct known_process *process, const struct sym_proc_map *m
 	}
 }
 
-void record_v8_mapped(struct record_v8 *p, uint32_t pid, const struct sym_proc_map *m,
-		      int (*open)(void *ctx), void *ctx, struct v8_process *out)
+void record_v8_mapped(struct record_v8 *p, uint32_t pid, const struct mapped_file *file,
+		      struct v8_process *out)
 {
-	const struct known_file key = { m->dev_major, m->dev_minor, m->inode };
+	const struct sym_proc_map *m = file->map;
 	struct known_process *process;
 	struct known_file *f;
 	bool is_new;
 
 	if (!record_v8_is_named(m->path))
 		return;
-	f = rp_hash_add_within(&p->files, &key, LANGUAGE_MAX_FILES, &is_new);
+	f = rp_hash_add_within(&p->files, &file->key, LANGUAGE_MAX_FILES, &is_new);
 	if (!f)
 		return; /* without memory its frames stay native */
 	if (is_new)
-		f->layout = look_at(p, m->path, open(ctx));
+		f->layout = look_at(p, m->path, file->open(file->ctx));
 	process = f->layout ? rp_hash_add(&p->processes, &pid) : NULL;
 	if (!process)
 		return;

@@ -20,15 +20,18 @@ struct record_v8;
 struct name_owner;
 struct name_share;
 struct stack_record;
-struct sym_proc_map;
+struct mapped_file;
 
 /* share stays the caller's. -ENOMEM. */
 int record_v8_open(struct record_v8 **out, struct name_share *share);
 void record_v8_close(struct record_v8 *p);
 
-/* Code of a process is mapped: if that is a V8 that is known, *out says so. open(ctx) opens it. */
-void record_v8_mapped(struct record_v8 *p, uint32_t pid, const struct sym_proc_map *m,
-		      int (*open)(void *ctx), void *ctx, struct v8_process *out);
+/*
+ * Code of a process is mapped: if that is a V8 that is known, *out says so. The file is opened the
+ * first time.
+ */
+void record_v8_mapped(struct record_v8 *p, uint32_t pid, const struct mapped_file *file,
+		      struct v8_process *out);
 
 /* Was one found in the process? @p may be NULL. */
 bool record_v8_has(const struct record_v8 *p, uint32_t pid);

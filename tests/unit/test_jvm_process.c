@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "record/jvm.h"
+#include "record/mapped_file.h"
 #include "record/name_share.h"
 #include "symbolize/proc.h"
 
@@ -90,11 +91,11 @@ static int open_itself(void *unused)
 static uint32_t look_at(uint32_t pid)
 {
 	const struct sym_proc_map map = { .path = "/usr/lib/libjvm.so", .inode = 7 };
+	const struct mapped_file file = { { .inode = 7 }, &map, open_itself, NULL };
 	const uint64_t base = (uintptr_t)&__ehdr_start;
 	bool early = false;
 
-	return record_jvm_mapped(j, pid, &map, __ehdr_start.e_type == ET_DYN ? base : 0,
-				 open_itself, NULL, &early);
+	return record_jvm_mapped(j, pid, &file, __ehdr_start.e_type == ET_DYN ? base : 0, &early);
 }
 
 /* Who is not root is all users. */

@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "record/mapped_file.h"
 #include "record/name_share.h"
 #include "record/python.h"
 #include "record/v8.h"
@@ -15,12 +16,12 @@
 
 static struct elf_file elf;
 static struct name_share *share;
-static uint64_t inode;
+static long changes;
 static uid_t owner; /* of the files, if this is root */
 
 static void setup(void)
 {
-	inode = 0;
+	changes = 0;
 	owner = getuid();
 	ck_assert_int_eq(record_name_share_open(&share), 0);
 }
@@ -41,12 +42,17 @@ static int open_file(void *ctx)
 	return fd;
 }
 
-/* Another file each time. */
 static struct sym_proc_map mapping(const char *path)
 {
-	return (struct sym_proc_map){
-		.start = 0x1000, .end = 0x2000, .inode = ++inode, .path = path
-	};
+	return (struct sym_proc_map){ .start = 0x1000, .end = 0x2000, .inode = 7, .path = path };
+}
+
+/* Another file each time, though it has the number of the one before. */
+static struct mapped_file mapped(const struct sym_proc_map *m)
+{
+	const struct stat st = { .st_size = 4096, .st_ctim = { .tv_nsec = ++changes } };
+
+	return (struct mapped_file){ record_file_key(m, &st), m, open_file, NULL };
 }
 
 /* ---- V8 */
@@ -62,11 +68,12 @@ static uint32_t v8_layout(struct record_v8 *p, uint32_t variation)
 	};
 	const uint32_t data[] = { 11, 3, variation };
 	const struct sym_proc_map m = mapping("/usr/bin/node");
+	const struct mapped_file file = mapped(&m);
 	struct v8_process process = { 0 };
 
 	elf_build(&elf, symbols, 3, symbols, 0, NULL);
 	memcpy(elf.bytes + 0x2000, data, sizeof(data));
-	record_v8_mapped(p, (uint32_t)inode, &m, open_file, NULL, &process);
+	record_v8_mapped(p, (uint32_t)changes, &file, &process);
 	return process.layout;
 }
 
@@ -125,13 +132,14 @@ static uint32_t python_layout(struct record_python *p, uint64_t variation)
 	const uint32_t version = 0x030d00f0;
 	uint64_t words[80] = { 0, version, [272 / 8 + 9] = variation };
 	const struct sym_proc_map m = mapping("/usr/bin/python3.13");
+	const struct mapped_file file = mapped(&m);
 	struct python_process process = { 0 };
 
 	memcpy(words, "xdebugpy", 8);
 	elf_build(&elf, symbols, 4, symbols, 0, NULL);
 	memcpy(elf.bytes + ELF_TEXT, words, sizeof(words));
 	memcpy(elf.bytes + 0x2000 + 400, &version, sizeof(version));
-	record_python_mapped(p, &m, 0, open_file, NULL, &process);
+	record_python_mapped(p, &file, 0, &process);
 	return process.layout;
 }
 
