@@ -307,11 +307,10 @@ static const struct stored_file *look_at_code(struct reading *r, uint64_t start,
 static void add_code(struct reading *r, const struct sym_proc_map *m)
 {
 	const bool is_large = m->end - m->start > GENERATED_CODE_MAX;
-	uint64_t bare = m->start, start = m->start, end;
+	const bool looks = !m->path[0] && (!is_large || went_astray(r, m->start, m->end));
+	uint64_t bare = m->start, end;
 
-	if (m->path[0] || (is_large && !went_astray(r, start, m->end)))
-		start = m->end;
-	for (; start < m->end; start = end) {
+	for (uint64_t start = looks ? m->start : m->end; start < m->end; start = end) {
 		const struct stored_file *file = NULL;
 		bool is_astray;
 

@@ -36,7 +36,7 @@ static int clean_name(struct push_labels *l, const char *name, const char *text)
 	char clean[64];
 	size_t i;
 
-	for (i = 0; name[i] && i < sizeof(clean) - 1; i++)
+	for (i = 0; i < sizeof(clean) - 1 && name[i]; i++)
 		clean[i] = isalnum((unsigned char)name[i]) ? name[i] : '_';
 	clean[i] = '\0';
 	return push_label_set(l, clean, text);
