@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What is asked here is answered by the kernel alone: fdinfo, mountinfo, and statx(2) of what it
- * remembers. A mount namespace that belongs to our user namespace was made by root, and so were the
- * overlays in it.
+ * remembers. A mount has one number in all namespaces, so whoever lists it says what it is. A mount
+ * namespace that belongs to our user namespace was made by root, and so were the overlays in it.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -59,32 +59,61 @@ static bool is_served(void)
 	return stat(CONNECTIONS, &st) || (st.st_nlink != 2 && any_is_of_a_user());
 }
 
-/* ---- whose a mount is */
+/* ---- what a mount is, and whose */
 
-bool rp_is_our_user_namespace(const char *proc, uint32_t pid)
+/* 1, 0, or a negative errno. It can be left for a deeper one only, so it is asked last. */
+static int is_ours(const char *proc, uint32_t pid)
 {
 	struct stat ours, its;
 	char path[64];
 
-	snprintf(path, sizeof(path), "%s/%u/ns/user", proc, pid);
-	return stat("/proc/self/ns/user", &ours) || stat(path, &its) ||
-	       (ours.st_ino == its.st_ino && ours.st_dev == its.st_dev);
+	if (strcmp(proc, "/proc") ||
+	    stat("/proc/self/ns/user", &ours)) /* a test's; there is none */
+		return 1;
+	snprintf(path, sizeof(path), "/proc/%u/ns/user", pid);
+	if (stat(path, &its))
+		return errno == ENOENT ? -ESRCH : -errno;
+	return ours.st_ino == its.st_ino && ours.st_dev == its.st_dev;
 }
 
-/* Those of procfs: the first word of a line of mountinfo is the mount's number. */
-static bool lists_mount(const char *path, long mount)
+bool rp_is_our_user_namespace(const char *proc, uint32_t pid)
 {
+	return is_ours(proc, pid) > 0;
+}
+
+enum kind { NOT_LISTED, HARMLESS, OVERLAY, OF_A_USER };
+
+/* "36 35 0:40 / /mnt rw - fuse.sshfs host: rw,user_id=1000,allow_other": proc_pid_mountinfo(5). */
+static enum kind kind_of(const char *line)
+{
+	const char *type = strstr(line, " - "), *user = type ? strstr(type, "user_id=") : NULL;
+
+	if (!type || !strncmp(type, " - overlay ", 11))
+		return OVERLAY;
+	return strncmp(type, " - fuse", 7) || (user && !strtol(user + 8, NULL, 10)) ? HARMLESS
+										    : OF_A_USER;
+}
+
+/* Whoever has a namespace has any number of mounts in it. */
+#define MOST_TEXT (1 << 20)
+
+static enum kind kind_in(const char *path, long mount)
+{
+	enum kind kind = NOT_LISTED;
 	FILE *f = fopen(path, "re");
 	char *line = NULL;
-	bool found = false;
 	size_t room = 0;
+	ssize_t n, all = 0;
 
-	while (f && !found && getline(&line, &room, f) > 0)
-		found = strtol(line, NULL, 10) == mount;
+	while (f && !kind && all < MOST_TEXT && (n = getline(&line, &room, f)) > 0) {
+		all += n;
+		if (strtol(line, NULL, 10) == mount)
+			kind = kind_of(line);
+	}
 	free(line);
 	if (f)
 		fclose(f);
-	return found;
+	return kind;
 }
 
 static long mount_of(int fd)
@@ -125,22 +154,33 @@ static bool is_memory(dev_t dev)
 /* An overlay has no device. */
 int rp_fuse_check(const char *proc, uint32_t pid, int path_fd)
 {
+	enum kind kind;
 	char path[64];
 	long mount;
 	dev_t dev;
+	int ours;
 
 	if (!device_of(path_fd, &dev))
 		return errno == ENOSYS ? 0 : -errno;
 	if (major(dev) || !is_served() || is_memory(dev))
 		return 0;
 	mount = mount_of(path_fd);
-	if (lists_mount("/proc/self/mountinfo", mount))
+	kind = kind_in("/proc/self/mountinfo", mount);
+	if (kind == OVERLAY)
 		return 0;
-	snprintf(path, sizeof(path), "%s/%u/mountinfo", proc, pid);
-	return rp_is_our_user_namespace(proc, pid) && lists_mount(path, mount) ? 0 : -EACCES;
+	if (kind == NOT_LISTED) {
+		snprintf(path, sizeof(path), "%s/%u/mountinfo", proc, pid);
+		kind = kind_in(path, mount);
+	}
+	if (kind != OVERLAY)
+		return kind == HARMLESS ? 0 : -EACCES;
+	ours = is_ours(proc, pid);
+	return ours > 0 ? 0 : ours < 0 ? ours : -EACCES;
 }
 
 int rp_fuse_check_root(const char *proc, uint32_t pid)
 {
-	return rp_is_our_user_namespace(proc, pid) || !is_served() ? 0 : -EACCES;
+	const int ours = is_ours(proc, pid);
+
+	return ours > 0 || !is_served() ? 0 : ours < 0 ? ours : -EACCES;
 }

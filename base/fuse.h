@@ -18,12 +18,16 @@
  */
 int rp_fuse_check(const char *proc, uint32_t pid, int path_fd);
 
-/* The same of whatever a path leads to in the root directory of the process. */
+/*
+ * The same of whatever a path leads to in the root directory of the process, which is open by now:
+ * one that it enters afterwards is another. -ESRCH: it has ended.
+ */
 int rp_fuse_check_root(const char *proc, uint32_t pid);
 
 /*
  * Whether what is mounted where the process is was mounted by root, as far as it is asked here:
- * that of users is in user namespaces of theirs. True where there are none.
+ * that of users is in user namespaces of theirs. True where there are none, false of a process
+ * that has ended.
  */
 bool rp_is_our_user_namespace(const char *proc, uint32_t pid);
 

@@ -12,6 +12,7 @@
 
 #include "context.h"
 #include "context_wait.h"
+#include "mapped_file.h"
 #include "names.h"
 #include "remote.h"
 #include "tables_read.h"
@@ -38,8 +39,7 @@ enum {
 
 /* A file that was mapped, as it was looked at the first time. */
 struct known_file {
-	uint32_t major, minor;
-	uint64_t inode;
+	struct file_key key;
 	struct tls_variable variable;
 	uint64_t vaddr; /* where it has the beginning of the file */
 };
@@ -92,7 +92,7 @@ int record_context_open(struct record_context **out, bool ids)
 		return -ENOMEM;
 	c->ids = ids;
 	c->room = RECORD_SHARE(MOST_BYTES, "memory for process contexts");
-	c->files = HASH_MAP(struct known_file, inode);
+	c->files = HASH_MAP(struct known_file, key);
 	c->processes = PROCESSES;
 	*out = c;
 	return 0;
@@ -302,10 +302,13 @@ static bool look_at(struct looking *l, const struct sym_proc_map *m, struct know
 /* What is known of the file; NULL: it has to wait. */
 static const struct known_file *file_of(struct looking *l, const struct sym_proc_map *m)
 {
-	struct known_file new = { .major = m->dev_major, .minor = m->dev_minor, .inode = m->inode };
-	struct known_file *f = rp_hash_find(&l->c->files, &new);
+	struct known_file new = { 0 }, *f;
+	struct stat st = { 0 };
 	bool is_new;
 
+	sym_proc_stat_mapped("/proc", l->pid, m, &st);
+	new.key = record_file_key(m, &st);
+	f = rp_hash_find(&l->c->files, &new);
 	if (f)
 		return f;
 	if (l->files++ == MOST_FILES || !look_at(l, m, &new))
@@ -361,21 +364,27 @@ static bool place(struct record_context *c, uint32_t pid, struct record_remote *
 
 /* ---- processes */
 
+static uid_t user_of(uint32_t pid)
+{
+	struct sym_proc_ids ids;
+
+	return sym_proc_ids("/proc", pid, &ids) ? RECORD_UID_UNKNOWN : ids.uid;
+}
+
 /* One more; NULL: its user has no room for it, or there is no memory. */
 static struct process *add_process(struct record_context *c, uint32_t pid)
 {
-	struct sym_proc_ids ids = { .uid = RECORD_UID_UNKNOWN };
+	const uid_t uid = user_of(pid);
 	struct process *p;
 
-	sym_proc_ids("/proc", pid, &ids);
-	if (!record_share_fits(&c->room, ids.uid, PROCESS_BYTES))
-		drop_ended(c, ids.uid);
-	if (!record_share_has_room(&c->room, ids.uid, PROCESS_BYTES))
+	if (!record_share_fits(&c->room, uid, PROCESS_BYTES))
+		drop_ended(c, uid);
+	if (!record_share_has_room(&c->room, uid, PROCESS_BYTES))
 		return NULL;
 	p = rp_hash_add(&c->processes, &pid);
 	if (!p)
 		return NULL;
-	p->uid = ids.uid;
+	p->uid = uid;
 	record_share_add(&c->room, p->uid, PROCESS_BYTES);
 	return p;
 }
@@ -384,9 +393,15 @@ static struct process *process_of(struct record_context *c, uint32_t pid)
 {
 	struct process *p = rp_hash_find(&c->processes, &pid);
 
-	if (p && p->ended)
+	if (!p)
+		return add_process(c, pid);
+	if (p->ended) { /* another one has the number by now */
 		forget(c, p);
-	return p ? p : add_process(c, pid);
+		record_share_add(&c->room, p->uid, -(uint64_t)PROCESS_BYTES);
+		p->uid = user_of(pid);
+		record_share_add(&c->room, p->uid, PROCESS_BYTES);
+	}
+	return p;
 }
 
 /* False: it is to be looked at again. */

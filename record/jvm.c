@@ -270,7 +270,7 @@ static bool read_layout(struct known_file *f, const struct jvm_memory *m, const 
 
 	f->is_unknown = err == -ENOENT && ++f->tries == MOST_TRIES;
 	if (f->is_unknown)
-		rp_log(RP_WARN,
+		rp_log(record_unknown_level(),
 		       "%s of user %u: Java %u does not say where it has %s (17 to 22, 25, 26 do): "
 		       "its frames have no names, and its stacks may end early",
 		       path, f->uid, f->layout.version, missing);
@@ -285,15 +285,14 @@ static bool read_machine(struct known_file *f, const struct jvm_memory *m, const
 			 struct jvm_process *out)
 {
 	uint64_t began;
-	bool ok;
 
-	if (!record_jvm_may_read(m, &began))
-		return false;
-	if (!f->is_read && read_layout(f, m, path) && read_process(m, &f->layout, out))
-		f->is_read = read_layout(f, m, path);
-	ok = f->is_read && read_process(m, &f->layout, out);
-	record_jvm_has_read(m, began);
-	return ok;
+	if (!f->is_read && record_jvm_may_read(m, &began)) {
+		if (read_layout(f, m, path) && read_process(m, &f->layout, out))
+			f->is_read = read_layout(f, m, path);
+		record_jvm_has_read(m, began);
+	}
+	/* Not a matter of time: its frames would be gone as soon as the process maps something. */
+	return f->is_read && read_process(m, &f->layout, out);
 }
 
 /*

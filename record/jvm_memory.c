@@ -13,7 +13,6 @@ enum {
 	BYTES_OF_NS = 8, /*   and as many bytes more in a ns: twice what it takes, mostly */
 	WAITS = 8,	 /* waiting for pages is so much cheaper than computing */
 	PART = 2,	 /* of what generated_time.h lets users owe: they have 4 % of the time */
-	MOST_SAID = 16,	 /* whoever has many uids does not fill the terminal with them */
 };
 
 void record_jvm_no_costs(struct jvm_costs *c)

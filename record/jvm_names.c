@@ -44,10 +44,9 @@ struct compiled {
 
 /* What each takes of its user's share of the memory for names. Maps and arrays have more room. */
 enum {
-	INDEX_BYTES = 16,
-	PLACE_BYTES = 2 * (sizeof(struct place) + sizeof(struct compiled) + INDEX_BYTES),
+	PLACE_BYTES = 2 * (sizeof(struct place) + sizeof(struct compiled)),
 	PART_BYTES = 2 * sizeof(struct part),
-	METHOD_BYTES = 2 * (sizeof(struct method) + INDEX_BYTES),
+	METHOD_BYTES = 2 * sizeof(struct method),
 	MOST_BYTES = MOST_INLINED * (70 << 10), /* a place, with methods that have 64 KB of lines */
 };
 
@@ -273,11 +272,12 @@ int record_jvm_names_add(struct jvm_names *names, const struct jvm_process_memor
 			return -ENOMEM;
 		/* So that it is known when it has ended. */
 		record_name_owner(names->share, owner->pid, owner->generation);
+		record_name_add(names->share, uid, PLACE_BYTES);
 	}
 	place->first = names->nparts;
 	err = read_place(names, p, owner, place);
 	record_jvm_has_read(&p->memory, began);
-	record_name_add(names->share, uid, PLACE_BYTES + place->count * PART_BYTES);
+	record_name_add(names->share, uid, place->count * PART_BYTES);
 	place->skip = place->tries / AT_FIRST;
 	place->tries = (uint16_t)(2 * place->tries + 1);
 	return err == -ENOMEM ? err : 0;

@@ -82,7 +82,7 @@ void record_name_share_close(struct name_share *s)
 
 /* ---- processes */
 
-/* Who it is: its directory is root's where a process wants that. False: it has ended. */
+/* Who it is. False: it has ended. */
 static bool look(struct named_process *p)
 {
 	struct sym_proc_ids ids;
@@ -100,9 +100,8 @@ uid_t record_name_owner(struct name_share *s, uint32_t pid, uint64_t generation)
 
 	if (!p)
 		return RECORD_UID_UNKNOWN;
-	if (is_new)
-		p->uid = RECORD_UID_UNKNOWN;
 	if (is_new || p->generation != generation) {
+		p->uid = RECORD_UID_UNKNOWN;
 		p->generation = generation;
 		p->state = look(p) ? LIVES : ENDED;
 	}

@@ -46,7 +46,7 @@ const struct named_code *record_name_find(const struct name_share *s, const stru
 
 /* ---- what others keep of their own */
 
-/* Who pays for a process: its real user, which whoever is no more than that cannot change. */
+/* Who pays for a process: its real user. */
 uid_t record_name_owner(struct name_share *s, uint32_t pid, uint64_t generation);
 /* At most @size more may come of that user. Else that is said, once. */
 bool record_name_has_room(struct name_share *s, uid_t uid, uint64_t size);

@@ -188,6 +188,7 @@ static bool find_mapped(struct reading *r, const struct sym_proc_map *m, struct 
 		rp_lack(fd, m->path);
 		return true;
 	}
+	fstat(fd, st);
 	if (compute)
 		rp_log(RP_INFO, "%s: rules are computed from its code", m->path);
 	*file = record_table_store_file(r->from->store, fd, compute);

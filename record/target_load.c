@@ -88,6 +88,13 @@ static int failed(const char *call, int err)
 		       call, strerror(err));
 }
 
+static void tell_unfollowed(const char *what, int err)
+{
+	rp_log(RP_WARN,
+	       "%s: %s: the first calls of the program may come before its libraries are found",
+	       what, strerror(-err));
+}
+
 static int on_exec(struct load *l)
 {
 	int err = l->loaded(l->ctx, l->pid);
@@ -99,6 +106,10 @@ static int on_exec(struct load *l)
 	err = read_auxv(l);
 	if (!err && l->linker)
 		err = sym_proc_maps("/proc", (uint32_t)l->pid, find_linker, l);
+	if (err == -EACCES || err == -EPERM) {
+		tell_unfollowed("its auxv and maps", err);
+		return LET_GO;
+	}
 	if (err && err != -ESRCH) /* it was killed */
 		return failed("reading its auxv and maps", -err);
 	return l->from < l->to ? GO_ON : LET_GO; /* static: all of it is there */
@@ -258,10 +269,7 @@ int record_target_start_watched(struct target *t, const struct record_options *o
 	if (!t->child)
 		return 0;
 	if (ptrace(PTRACE_SEIZE, l.pid, 0, PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD)) {
-		rp_log(RP_WARN,
-		       "ptrace: %s: the first calls of the program "
-		       "may come before its libraries are found",
-		       strerror(errno));
+		tell_unfollowed("ptrace", -errno);
 		return record_target_start(t, opt);
 	}
 	err = record_target_start(t, opt);

@@ -200,12 +200,12 @@ static bool read_memory(void *ctx, uint64_t address, void *out, size_t n)
 	return record_remote_read(ctx, address, out, n);
 }
 
-/* Of the process; a child that has not executed anything is like its parent. */
+/* NULL: it has ended, or its files were not looked at yet. */
 static const struct sym_v8_layout *layout_of(const struct record_v8 *p, uint32_t pid)
 {
 	const struct known_process *process = find_process(p, pid);
 
-	return p->layouts[process ? process->layout - 1 : 0];
+	return process ? p->layouts[process->layout - 1] : NULL;
 }
 
 /* Where the CPU was, if that is in code which V8 has made, as far as one sees without reading. */
@@ -230,21 +230,20 @@ int record_v8_saw(struct record_v8 *p, const struct stack_record *r)
 	const struct name_owner owner = { .pid = (uint32_t)(r->pid_tgid >> 32),
 					  .generation = r->start_time + r->exec_id };
 	struct record_remote memory = { .pid = (pid_t)owner.pid };
-	uint64_t pc;
+	const struct sym_v8_layout *l = layout_of(p, owner.pid);
 	const struct sym_v8_memory m = { read_memory, &memory };
+	uint64_t pc;
 	int err = 0;
 
-	if (!p->nlayouts)
+	if (!l)
 		return 0;
 	/* Runs of JavaScript have one frame. */
 	for (; !err && end - at >= 3; at += at[0] & MANAGED_PLACE ? 1 : 2)
 		if (!(at[0] & MANAGED_PLACE) && at[2] & MANAGED_PLACE &&
 		    (at[2] & (MANAGED_PLACE - 1)) >> MANAGED_LANGUAGE_SHIFT == MANAGED_JS)
-			err = record_v8_names_add(p->names, layout_of(p, owner.pid), &m, &owner,
-						  at);
+			err = record_v8_names_add(p->names, l, &m, &owner, at);
 	if (!err && r->managed_bytes && is_innermost(p, r, &pc))
-		err = record_v8_names_add_innermost(p->names, layout_of(p, owner.pid), &m, &owner,
-						    pc);
+		err = record_v8_names_add_innermost(p->names, l, &m, &owner, pc);
 	record_remote_close(&memory);
 	if ((memory.error == EPERM || memory.error == EACCES) && !p->denied) {
 		rp_log(RP_WARN,

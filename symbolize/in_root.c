@@ -129,26 +129,35 @@ static int walk(struct walk *w, bool follow)
 	return err;
 }
 
-static int open_in_root(const char *proc, uint32_t pid, const char *path, bool follow)
+/* Closes @root, a directory. */
+static int open_below(int root, const char *path, bool follow)
 {
-	struct walk w = { .done = "" };
-	char root[PATH_MAX];
-	int err;
+	struct walk w = { .root = root, .at = root, .done = "" };
+	int err = snprintf(w.rest, sizeof(w.rest), "%s", path) >= (int)sizeof(w.rest)
+			  ? -ENAMETOOLONG
+			  : walk(&w, follow);
 
-	if (snprintf(root, sizeof(root), "%s/%" PRIu32 "/root", proc, pid) >= (int)sizeof(root) ||
-	    snprintf(w.rest, sizeof(w.rest), "%s", path) >= (int)sizeof(w.rest))
-		return -ENAMETOOLONG;
-	err = rp_fuse_check_root(proc, pid);
-	if (err)
-		return err;
-	w.root = w.at = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (w.root < 0)
-		return errno == ENOENT ? -ESRCH : -errno;
-	err = walk(&w, follow);
 	if (!err)
 		err = rp_reopen_regular(w.at);
 	be_at(&w, w.root);
 	close(w.root);
+	return err;
+}
+
+static int open_in_root(const char *proc, uint32_t pid, const char *path, bool follow)
+{
+	char name[PATH_MAX];
+	int root, err;
+
+	if (snprintf(name, sizeof(name), "%s/%" PRIu32 "/root", proc, pid) >= (int)sizeof(name))
+		return -ENAMETOOLONG;
+	root = open(name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (root < 0)
+		return errno == ENOENT ? -ESRCH : -errno;
+	err = rp_fuse_check_root(proc, pid);
+	if (!err)
+		return open_below(root, path, follow);
+	close(root);
 	return err;
 }
 
@@ -164,5 +173,7 @@ int sym_proc_follow_in_root(const char *proc, uint32_t pid, const char *path)
 
 int sym_proc_follow_here(const char *path)
 {
-	return open_in_root("/proc", (uint32_t)getpid(), path, true);
+	const int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	return root < 0 ? -errno : open_below(root, path, true);
 }

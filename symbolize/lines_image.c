@@ -35,7 +35,7 @@ static bool is_where_it_says(const struct sym_object *data)
 	if (n <= 0)
 		return false;
 	path[n] = '\0';
-	fd = sym_proc_open_in_root("/proc", (uint32_t)getpid(), path);
+	fd = sym_proc_follow_here(path);
 	is_same = fd >= 0 && !fstat(data->fd, &it) && !fstat(fd, &there) &&
 		  it.st_dev == there.st_dev && it.st_ino == there.st_ino;
 	if (fd >= 0)

@@ -88,14 +88,19 @@ static int open_itself(void *unused)
 }
 
 /* Its number + 1; 0: it is native. */
-static uint32_t look_at(uint32_t pid)
+static uint32_t look_at_file(uint32_t pid, uint64_t inode)
 {
-	const struct sym_proc_map map = { .path = "/usr/lib/libjvm.so", .inode = 7 };
-	const struct mapped_file file = { { .inode = 7 }, &map, open_itself, NULL };
+	const struct sym_proc_map map = { .path = "/usr/lib/libjvm.so", .inode = inode };
+	const struct mapped_file file = { { .inode = inode }, &map, open_itself, NULL };
 	const uint64_t base = (uintptr_t)&__ehdr_start;
 	bool early = false;
 
 	return record_jvm_mapped(j, pid, &file, __ehdr_start.e_type == ET_DYN ? base : 0, &early);
+}
+
+static uint32_t look_at(uint32_t pid)
+{
+	return look_at_file(pid, 7);
 }
 
 /* Who is not root is all users. */
@@ -137,6 +142,22 @@ START_TEST(what_one_says_of_its_file)
 }
 END_TEST
 
+/* Its user reads new files until there is no time for that: what is known of the others stays. */
+START_TEST(without_time)
+{
+	const uint32_t pid = begin(user(4242), NULL), other = begin(user(4242), NULL);
+	uint64_t inode = 8;
+
+	if (!user(4242)) /* who has all the time */
+		return;
+	ck_assert_uint_eq(look_at(pid), 1);
+	while (look_at_file(other, inode) && inode < 1000000)
+		inode++;
+	ck_assert_uint_lt(inode, 1000000);
+	ck_assert_uint_eq(look_at(pid), 1);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("jvm process");
@@ -147,6 +168,7 @@ int main(void)
 	tcase_add_checked_fixture(tests, setup, teardown);
 	tcase_add_test(tests, one_user_has_a_part_of_the_places);
 	tcase_add_loop_test(tests, what_one_says_of_its_file, 0, 2);
+	tcase_add_test(tests, without_time);
 	tcase_set_timeout(tests, 60);
 	suite_add_tcase(suite, tests);
 	runner = srunner_create(suite);

@@ -2,8 +2,8 @@
 /*
  * stalls DEVICE DIRECTORY SECONDS: burns CPU time in a program whose file nobody can look at. It
  * lies on a file system in user space (FUSE), under an overlay that this user has mounted in a
- * namespace of their own, and after a second its server answers no more. Prints a line once that is
- * so, and ends after so many seconds.
+ * namespace of their own. Once it burns, its server answers no more; then this prints the number of
+ * its process, and ends after so many seconds.
  *
  * DEVICE is /dev/fuse, or another node of it that the user may open; DIRECTORY an empty one of
  * theirs.
@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -48,8 +49,9 @@ enum { ROOT = FUSE_ROOT_ID, FILE_NODE = 2, MOST = 1 << 16 };
 
 struct server {
 	int device, program;
-	uint64_t size, silent_ns;
+	uint64_t size;
 };
+static volatile bool *silent; /* for both processes */
 
 static void answer(const struct server *s, uint64_t unique, int error, const void *data, size_t n)
 {
@@ -138,7 +140,7 @@ static void serve(const struct server *s)
 	} in;
 
 	while (read(s->device, &in, sizeof(in)) > 0)
-		if (now_ns() < s->silent_ns)
+		if (!*silent)
 			serve_one(s, &in.header, in.bytes + sizeof(in.header));
 	_exit(0);
 }
@@ -172,8 +174,7 @@ static void enter_namespace(void)
 static pid_t start_server(const char *device)
 {
 	struct server s = { .device = open(device, O_RDWR),
-			    .program = open("/proc/self/exe", O_RDONLY),
-			    .silent_ns = now_ns() + 1000000000 };
+			    .program = open("/proc/self/exe", O_RDONLY) };
 	char options[64];
 	struct stat st;
 	pid_t pid;
@@ -194,11 +195,15 @@ static pid_t start_server(const char *device)
 int main(int argc, char **argv)
 {
 	pid_t server, program;
+	int burns[2];
 	uint64_t end;
+	char byte;
 
-	if (argc == 2) { /* executed from there */
-		burn_until(UINT64_MAX);
-		return 0;
+	if (argc == 2) { /* executed from there: with what it needs */
+		burn_until(thread_cpu_ns() + 50000000);
+		if (write(STDOUT_FILENO, "", 1) == 1)
+			burn_until(UINT64_MAX);
+		return 1;
 	}
 	if (argc != 4 || chdir(argv[2]))
 		return 2;
@@ -206,15 +211,24 @@ int main(int argc, char **argv)
 	enter_namespace();
 	if (mkdir("lower", 0755) || mkdir("other", 0755) || mkdir("over", 0755))
 		return 3;
+	silent = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (silent == MAP_FAILED)
+		return 3;
 	server = start_server(argv[1]);
 	if (mount("overlay", "over", "overlay", 0, "lowerdir=lower:other"))
 		return 3;
+	if (pipe(burns))
+		return 3;
 	program = start_child();
 	if (!program) {
+		dup2(burns[1], STDOUT_FILENO);
 		execl("over/" NAME, NAME, "burn", (char *)NULL);
 		_exit(3);
 	}
-	sleep(2);
+	close(burns[1]);
+	if (read(burns[0], &byte, 1) != 1)
+		return 3;
+	*silent = true;
 	printf("%d\n", (int)program);
 	fflush(stdout);
 	while (now_ns() < end && !kill(program, 0))
