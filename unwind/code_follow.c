@@ -282,6 +282,26 @@ static bool is_only_a_jump(const struct follow *f, const struct way *w, const st
 }
 
 /*
+ * A jump by a table of distances, "movslq (%rdx, %rax, 4), %rax; add %rdx, %rax; jmp *%rax": no
+ * address leads to what is reached so. What has one, and jumps so, is a function then, and not a
+ * block of an interpreter.
+ */
+static bool is_by_distance(const struct follow *f, const struct way *w, const struct x86_parts *p)
+{
+	enum { MOVSLQ = 0x63, BY_SIB = 4, TIMES_4 = 2, LOOKED_AT = 64 };
+
+	for (size_t i = 0; i < f->ntrail && i < LOOKED_AT && f->trail[i] < w->at; i++) {
+		struct x86_parts q;
+
+		if (unwind_code_decode(f, f->trail[i], &q) && !q.vex && !q.map &&
+		    q.opcode == MOVSLQ && !rp_x86_rm_is_register(&q) && (q.modrm & 7) == BY_SIB &&
+		    q.sib >> 6 == TIMES_4 && rp_x86_reg(&q) == rp_x86_rm(p))
+			return rp_x86_rm_is_register(p);
+	}
+	return false;
+}
+
+/*
  * The target of a jump, in this piece of code; else false. One over the prefix "lock" leads to the
  * same instruction, as far as the stack goes.
  */
@@ -435,6 +455,8 @@ static enum outcome pass(struct follow *f, struct way *w, const struct x86_parts
 			confirm(f, w->stretch);
 		else
 			note_table(f, w);
+		if (f->flags[f->trail[0]] & POINTED && is_by_distance(f, w, p))
+			leave(f, w, &s);
 		return END_OF_WAY;
 	case FLOW_AWAY:
 		leave(f, w, &s);

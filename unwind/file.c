@@ -12,7 +12,7 @@
 #include "table.h"
 
 /* Another format, or another way to make tables of the same .eh_frame, is another version. */
-enum { FORMAT_VERSION = 25 };
+enum { FORMAT_VERSION = 26 };
 
 struct file_part {
 	uint64_t start;

@@ -439,6 +439,29 @@ START_TEST(functions_that_are_pointed_to)
 }
 END_TEST
 
+/* A switch at the beginning of a function, by a table of distances, whose cases nothing shows. */
+START_TEST(functions_that_begin_with_a_switch)
+{
+	uint8_t code[] = {
+		0x48, 0x8d, 0x0d, 0x00, 0x01, 0x00, 0x00, /* 0: lea 263(%rip), %rcx */
+		0x48, 0x63, 0x04, 0x81,			  /* 7: movslq (%rcx, %rax, 4), %rax */
+		0x48, 0x01, 0xc8,			  /* 11: add %rcx, %rax */
+		0xff, 0xe0,				  /* 14: jmp *%rax */
+	};
+	uint8_t bits[SIZE / 8] = { 1 };
+	const struct unwind_starts starts = { .base = ADDR, .n = SIZE, .bit = bits };
+
+	follow(code, sizeof(code));
+	expect(0, UNWIND_NO_ROW, 0);
+	follow_from(code, sizeof(code), &starts);
+	expect(0, UNWIND_SP, 8);
+	expect(14, UNWIND_SP, 8);
+	code[10] = 0xc1; /* movslq (%rcx, %rax, 8), %rax: of addresses, as interpreters have them */
+	follow_from(code, sizeof(code), &starts);
+	expect(0, UNWIND_NO_ROW, 0);
+}
+END_TEST
+
 #ifdef __x86_64__
 /* The helper changes rcx, in which its caller has its stack pointer. */
 __asm__(".text; .balign 16; changes_rcx: add %rsi, %rcx; ret; .balign 16\n"
@@ -537,6 +560,7 @@ int main(void)
 	tcase_add_test(t, functions_that_do_not_return);
 	tcase_add_test(t, contradictions_are_left_out);
 	tcase_add_test(t, functions_that_are_pointed_to);
+	tcase_add_test(t, functions_that_begin_with_a_switch);
 #ifdef __x86_64__
 	tcase_add_test(t, calls_have_rows);
 #endif
