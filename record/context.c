@@ -364,17 +364,10 @@ static bool place(struct record_context *c, uint32_t pid, struct record_remote *
 
 /* ---- processes */
 
-static uid_t user_of(uint32_t pid)
-{
-	struct sym_proc_ids ids;
-
-	return sym_proc_ids("/proc", pid, &ids) ? RECORD_UID_UNKNOWN : ids.uid;
-}
-
 /* One more; NULL: its user has no room for it, or there is no memory. */
 static struct process *add_process(struct record_context *c, uint32_t pid)
 {
-	const uid_t uid = user_of(pid);
+	const uid_t uid = record_share_user(pid);
 	struct process *p;
 
 	if (!record_share_fits(&c->room, uid, PROCESS_BYTES))
@@ -398,7 +391,7 @@ static struct process *process_of(struct record_context *c, uint32_t pid)
 	if (p->ended) { /* another one has the number by now */
 		forget(c, p);
 		record_share_add(&c->room, p->uid, -(uint64_t)PROCESS_BYTES);
-		p->uid = user_of(pid);
+		p->uid = record_share_user(pid);
 		record_share_add(&c->room, p->uid, PROCESS_BYTES);
 	}
 	return p;

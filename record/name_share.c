@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/grow.h"
-#include "symbolize/proc.h"
 
 #include "name_share.h"
 
@@ -85,12 +84,11 @@ void record_name_share_close(struct name_share *s)
 /* Who it is. False: it has ended. */
 static bool look(struct named_process *p)
 {
-	struct sym_proc_ids ids;
+	const uid_t uid = record_share_user(p->pid);
 
-	if (sym_proc_ids("/proc", p->pid, &ids))
-		return false;
-	p->uid = ids.uid;
-	return true;
+	if (uid != RECORD_UID_UNKNOWN)
+		p->uid = uid;
+	return uid != RECORD_UID_UNKNOWN;
 }
 
 uid_t record_name_owner(struct name_share *s, uint32_t pid, uint64_t generation)

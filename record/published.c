@@ -10,7 +10,6 @@
 #include "base/hash.h"
 #include "programs/shared/stack.h"
 #include "symbolize/object.h"
-#include "symbolize/proc.h"
 
 #include "context.h"
 #include "mapped_file.h"
@@ -194,10 +193,8 @@ static void forget_all(struct record_published *p)
 
 static uid_t user_of(struct record_published *p, uint32_t pid)
 {
-	struct sym_proc_ids ids;
-
 	if (pid != p->pid)
-		p->uid = sym_proc_ids("/proc", pid, &ids) ? RECORD_UID_UNKNOWN : ids.uid;
+		p->uid = record_share_user(pid);
 	p->pid = pid;
 	return p->uid;
 }

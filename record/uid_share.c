@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <rawprof/loader.h>
+#include "symbolize/proc.h"
 
 #include "uid_share.h"
 
@@ -62,6 +63,13 @@ uid_t record_share_owner(int fd)
 	struct stat st;
 
 	return fstat(fd, &st) ? RECORD_UID_UNKNOWN : st.st_uid;
+}
+
+uid_t record_share_user(uint32_t pid)
+{
+	struct sym_proc_ids ids;
+
+	return sym_proc_ids("/proc", pid, &ids) ? RECORD_UID_UNKNOWN : ids.uid;
 }
 
 void record_share_empty(struct record_share *s)

@@ -42,6 +42,8 @@ void record_share_add(struct record_share *s, uid_t uid, uint64_t size);
 bool record_share_take(struct record_share *s, uid_t uid, uint64_t size);
 /* Whose a file is. */
 uid_t record_share_owner(int fd);
+/* Whose a process is: its real user; RECORD_UID_UNKNOWN: it has ended. */
+uid_t record_share_user(uint32_t pid);
 /* Nobody has anything; what was said is not said again. */
 void record_share_empty(struct record_share *s);
 void record_share_free(struct record_share *s);
