@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Who may compute rules of code in memory, and for how long. */
+#include "base/subuid.h"
+
 #include "generated_time.h"
 
 enum {
@@ -14,6 +16,7 @@ static struct generated_debt *debt_of(struct generated_time *t, uint32_t uid)
 
 	if (!uid)
 		return &t->of[0];
+	uid = rp_subuid_first(uid);
 	for (uint32_t i = 1; i < GENERATED_USERS; i++) {
 		if (t->of[i].uid == uid)
 			return &t->of[i];
@@ -42,7 +45,7 @@ void record_generated_spent(struct generated_time *t, uint32_t uid, uint64_t now
 {
 	struct generated_debt *own = debt_of(t, uid);
 
-	own->uid = uid;
+	own->uid = rp_subuid_first(uid);
 	own->paid_ns = now + left(own->paid_ns, now) + spent * TIMES;
 	if (uid)
 		t->all_paid_ns = now + left(t->all_paid_ns, now) + spent * TIMES / ALL;

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/grow.h"
 #include "base/lack.h"
+#include "base/subuid.h"
 #include "symbolize/proc.h"
 
 #include "table_evict.h"
@@ -310,12 +311,12 @@ const struct stored_file *record_table_store_file(struct record_table_store *s, 
 		return known;
 	key = key_of(&st);
 	file = rp_hash_add(&s->files, &key);
-	owner = owner_of(s, st.st_uid);
+	owner = owner_of(s, rp_subuid_first(st.st_uid));
 	if (!owner || !file) {
 		rp_lack_file(-ENOMEM, fd);
 		return NULL;
 	}
-	file->uid = st.st_uid;
+	file->uid = owner->uid;
 	file->state = STORED_ORDERED; /* so it does not go meanwhile */
 	file->used_ns = rp_monotonic_ns();
 	file->is_computed |= is_computed;
@@ -331,10 +332,11 @@ const struct stored_file *record_table_store_made(struct record_table_store *s,
 {
 	const struct stored_file wanted = key_of(key);
 	struct stored_file *file = rp_hash_add(&s->files, &wanted);
+	const struct table_owner *owner = owner_of(s, rp_subuid_first(key->st_uid));
 
-	if (!file || !owner_of(s, key->st_uid))
+	if (!file || !owner)
 		return NULL;
-	file->uid = key->st_uid;
+	file->uid = owner->uid;
 	file->state = STORED_ORDERED; /* so it does not go meanwhile */
 	return settle(s, file, t);
 }

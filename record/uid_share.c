@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <rawprof/loader.h>
+#include "base/subuid.h"
 #include "symbolize/proc.h"
 
 #include "uid_share.h"
@@ -10,9 +11,15 @@
 /* Whoever has many uids does not fill the terminal with them. */
 #define MOST_SAID 16
 
+/* Who pays; NULL: no memory. */
+static struct share_user *add_user(struct record_share *s, uid_t uid)
+{
+	return rp_hash_add(&s->users, &(uid_t){ rp_subuid_first(uid) });
+}
+
 bool record_share_fits(struct record_share *s, uid_t uid, uint64_t size)
 {
-	const struct share_user *u = rp_hash_add(&s->users, &uid);
+	const struct share_user *u = add_user(s, uid);
 	uint64_t most = s->most;
 
 	if (!u)
@@ -28,11 +35,11 @@ bool record_share_has_room(struct record_share *s, uid_t uid, uint64_t size)
 
 	if (record_share_fits(s, uid, size))
 		return true;
-	u = rp_hash_find(&s->users, &uid);
+	u = add_user(s, uid);
 	if (u && !u->said && s->said++ < MOST_SAID)
 		rp_log(RP_WARN,
 		       "user %d has taken its share of the %s: new ones of it are left out",
-		       (int)uid, s->what);
+		       (int)u->uid, s->what);
 	if (u)
 		u->said = true;
 	return false;
@@ -40,7 +47,7 @@ bool record_share_has_room(struct record_share *s, uid_t uid, uint64_t size)
 
 void record_share_add(struct record_share *s, uid_t uid, uint64_t size)
 {
-	struct share_user *u = rp_hash_add(&s->users, &uid);
+	struct share_user *u = add_user(s, uid);
 
 	if (!u)
 		return;

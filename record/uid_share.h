@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What users have of something that is everyone's: places of a map, bytes of names. A user has at
- * most half of what the others have left, so that there is some for one more; whoever has many uids
- * can leave next to nothing. What root has is beside that: root is denied nothing by others.
+ * most half of what the others have left, so that there is some for one more. Subordinate uids of
+ * one range are one user (base/subuid.h); whoever has many uids in another way can leave next to
+ * nothing. What root has is beside that: root is denied nothing by others.
  */
 #ifndef RECORD_UID_SHARE_H
 #define RECORD_UID_SHARE_H

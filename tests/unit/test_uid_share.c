@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Shares of users: nobody takes all, and nobody takes root's. */
 #include <check.h>
+#include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/mount.h>
+#include <unistd.h>
 
+#include "base/subuid.h"
+#include "record/generated_time.h"
 #include "record/uid_share.h"
 
 static struct record_share s;
@@ -73,6 +79,72 @@ START_TEST(test_too_much)
 }
 END_TEST
 
+/* ---- subordinate uids */
+
+static void write_file(const char *path, const char *text)
+{
+	FILE *f = fopen(path, "w");
+
+	ck_assert_ptr_nonnull(f);
+	ck_assert(fputs(text, f) >= 0 && !fclose(f));
+}
+
+START_TEST(test_ranges)
+{
+	char path[] = "/tmp/test_uid_share-XXXXXX";
+	struct subuids all;
+
+	ck_assert_int_ge(close(mkstemp(path)), 0);
+	write_file(path, "# a comment\nalice:100000:65536\n1001:165536:65536\nroot:0:1000\n"
+			 "lxd:1000000:1000000000\nwrong:300000\nnone:310000:0\nx:400000:9x\n"
+			 "much:4000000000:294967295\nhuge:9999999999:2\nminus:-5:3\ncarol:50000:1");
+	rp_subuids_read(path, &all);
+	unlink(path);
+	ck_assert_uint_eq(all.n, 5);
+	ck_assert_uint_eq(rp_subuids_first(&all, 99999), 99999);
+	ck_assert_uint_eq(rp_subuids_first(&all, 100000), 100000);
+	ck_assert_uint_eq(rp_subuids_first(&all, 165535), 100000);
+	ck_assert_uint_eq(rp_subuids_first(&all, 165536), 165536);
+	ck_assert_uint_eq(rp_subuids_first(&all, 231071), 165536);
+	ck_assert_uint_eq(rp_subuids_first(&all, 231072), 231072);
+	ck_assert_uint_eq(rp_subuids_first(&all, 999999999), 1000000);
+	ck_assert_uint_eq(rp_subuids_first(&all, 1001000000), 1001000000);
+	ck_assert_uint_eq(rp_subuids_first(&all, 4294967294), 4000000000);
+	ck_assert_uint_eq(rp_subuids_first(&all, RECORD_UID_UNKNOWN), RECORD_UID_UNKNOWN);
+	ck_assert_uint_eq(rp_subuids_first(&all, 50000), 50000);
+	ck_assert_uint_eq(rp_subuids_first(&all, 5), 5);
+	free(all.range);
+	rp_subuids_read(path, &all); /* there is none any more */
+	ck_assert_uint_eq(all.n, 0);
+}
+END_TEST
+
+/* In a mount namespace of this test, whose process is its own. */
+START_TEST(test_a_range_is_one_user)
+{
+	struct generated_time t = { 0 };
+
+	if (unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+	    mount("none", "/etc", "tmpfs", 0, NULL)) {
+		printf("skip: no mount namespace of its own\n");
+		return;
+	}
+	write_file("/etc/subuid", "alice:100000:65536\n");
+	ck_assert_uint_eq(all_of(100007), 32);
+	for (uid_t uid = 100000; uid < 100100; uid++)
+		ck_assert_uint_eq(all_of(uid), 0);
+	ck_assert_uint_eq(all_of(1000), 16);
+	record_share_empty(&s);
+	record_share_add(&s, 165535, 10);
+	ck_assert_uint_eq(all_of(100003), 22);
+
+	record_generated_spent(&t, 100001, 0, 1000000000);
+	ck_assert(!record_generated_has_time(&t, 165535, 0));
+	ck_assert(record_generated_has_time(&t, 165536, 20000000000));
+	ck_assert(!record_generated_has_time(&t, 100002, 20000000000));
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("shares of users");
@@ -86,6 +158,8 @@ int main(void)
 	tcase_add_test(tc, test_root);
 	tcase_add_test(tc, test_sizes);
 	tcase_add_test(tc, test_too_much);
+	tcase_add_test(tc, test_ranges);
+	tcase_add_test(tc, test_a_range_is_one_user);
 	srunner_run_all(r, CK_NORMAL);
 	failed = srunner_ntests_failed(r);
 	srunner_free(r);
