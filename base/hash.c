@@ -199,6 +199,24 @@ void *rp_hash_add_within(struct hash_map *map, const void *key, uint32_t most, b
 	return rp_hash_add(map, key);
 }
 
+void rp_hash_keep(struct hash_map *map, bool (*stays)(void *ctx, void *entry), void *ctx)
+{
+	const uint32_t count = map->count;
+
+	if (!count)
+		return;
+	clear(map);
+	for (uint32_t i = 0; i < count; i++) {
+		if (!stays(ctx, entry(map, i)))
+			continue;
+		if (i != map->count)
+			memcpy(entry(map, map->count), entry(map, i), map->size);
+		rp_index_put(&map->index, rp_hash_bytes(entry(map, map->count), map->key_size),
+			     map->count);
+		map->count++;
+	}
+}
+
 void rp_hash_free(struct hash_map *map)
 {
 	free(map->items);

@@ -99,6 +99,11 @@ void *rp_hash_add(struct hash_map *map, const void *key);
 void *rp_hash_add_within(struct hash_map *map, const void *key, uint32_t most, bool *is_new);
 /* Its number. 0, -ENOMEM or -EOVERFLOW. */
 int rp_hash_number(struct hash_map *map, const void *key, uint32_t *number);
+/*
+ * Entries go for which @stays, called once with each, says no. What that frees may be of the entry;
+ * those that stay have new numbers, in their old order.
+ */
+void rp_hash_keep(struct hash_map *map, bool (*stays)(void *ctx, void *entry), void *ctx);
 /* Empties the map, which may be used again. */
 void rp_hash_free(struct hash_map *map);
 

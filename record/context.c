@@ -71,8 +71,6 @@ struct process {
 	char refused[OTEL_SCHEMA_BYTES]; /* that was said to be none we know */
 };
 
-#define PROCESSES HASH_MAP(struct process, pid)
-
 struct record_context {
 	bool ids;
 	struct record_share room;
@@ -93,7 +91,7 @@ int record_context_open(struct record_context **out, bool ids)
 	c->ids = ids;
 	c->room = RECORD_SHARE(MOST_BYTES, "memory for process contexts");
 	c->files = HASH_MAP(struct known_file, key);
-	c->processes = PROCESSES;
+	c->processes = HASH_MAP(struct process, pid);
 	*out = c;
 	return 0;
 }
@@ -114,35 +112,21 @@ static void forget(struct record_context *c, struct process *p)
 	*p = (struct process){ .pid = p->pid, .uid = p->uid };
 }
 
-static bool is_over(const struct process *p, uid_t uid)
+struct user {
+	struct record_context *c;
+	uid_t uid;
+};
+
+static bool is_not_over(void *ctx, void *entry)
 {
-	return p->uid == uid && (p->ended || !p->at);
-}
+	const struct user *user = ctx;
+	struct process *p = entry;
 
-/* The user's processes that have ended; without memory, others too. */
-static void drop_ended(struct record_context *c, uid_t uid)
-{
-	struct hash_map all = c->processes;
-	struct process *p = all.items;
-	uint32_t n = 0;
-
-	while (n < all.count && !is_over(&p[n], uid))
-		n++;
-	if (n == all.count)
-		return;
-	c->processes = PROCESSES;
-	for (uint32_t i = 0; i < all.count; i++) {
-		struct process *copy =
-			is_over(&p[i], uid) ? NULL : rp_hash_add(&c->processes, &p[i].pid);
-
-		if (copy) {
-			*copy = p[i];
-			continue;
-		}
-		forget(c, &p[i]);
-		record_share_add(&c->room, p[i].uid, -(uint64_t)PROCESS_BYTES);
-	}
-	rp_hash_free(&all);
+	if (p->uid != user->uid || (p->at && !p->ended))
+		return true;
+	forget(user->c, p);
+	record_share_add(&user->c->room, p->uid, -(uint64_t)PROCESS_BYTES);
+	return false;
 }
 
 void record_context_close(struct record_context *c)
@@ -371,7 +355,7 @@ static struct process *add_process(struct record_context *c, uint32_t pid)
 	struct process *p;
 
 	if (!record_share_fits(&c->room, uid, PROCESS_BYTES))
-		drop_ended(c, uid);
+		rp_hash_keep(&c->processes, is_not_over, &(struct user){ c, uid });
 	if (!record_share_has_room(&c->room, uid, PROCESS_BYTES))
 		return NULL;
 	p = rp_hash_add(&c->processes, &pid);

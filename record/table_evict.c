@@ -125,27 +125,21 @@ static void unplace(struct record_table_store *s, struct stored_file *file)
 	record_table_unplace(&s->places, &file->table);
 }
 
-/* Without memory those go too that should stay; nothing takes their places. */
-static void drop_files(struct record_table_store *s, const struct choice *c)
+struct dropping {
+	struct record_table_store *s;
+	const struct choice *c;
+};
+
+static bool file_stays(void *ctx, void *entry)
 {
-	struct hash_map left = TABLE_FILES;
+	const struct dropping *d = ctx;
+	struct stored_file *file = entry;
 
-	for (uint32_t i = 0; i < s->files.count; i++) {
-		struct stored_file *file = table_file_at(s, i), *copy = NULL;
-
-		if (goes(file, c))
-			unplace(s, file);
-		else
-			copy = rp_hash_add(&left, file);
-		if (copy) {
-			*copy = *file;
-			continue;
-		}
-		record_table_forget_keys(s, file);
-		record_table_free_file(file);
-	}
-	rp_hash_free(&s->files);
-	s->files = left;
+	if (!goes(file, d->c))
+		return true;
+	unplace(d->s, file);
+	record_table_free_file(file);
+	return false;
 }
 
 static void drop_retired(struct record_table_store *s, const struct choice *c)
@@ -173,7 +167,7 @@ bool record_table_evict(struct record_table_store *s, bool is_owners, uid_t uid)
 		if (goes(table_file_at(s, i), &c))
 			record_table_forget_keys(s, table_file_at(s, i));
 	rp_quiesce();
-	drop_files(s, &c);
+	rp_hash_keep(&s->files, file_stays, &(struct dropping){ s, &c });
 	drop_retired(s, &c);
 	return true;
 }

@@ -203,7 +203,7 @@ static struct stored_file *settle(struct record_table_store *s, const struct sto
 	while (!has_key_room(s, &wanted) && record_table_evict(s, false, 0))
 		;
 	file = rp_hash_find(&s->files, &wanted);
-	if (!file) /* without memory it went */
+	if (!file)
 		return NULL;
 	file->state = err ? STORED_NO_ROOM : STORED;
 	file->used_ns = rp_monotonic_ns();

@@ -168,28 +168,16 @@ static int look_at(struct top_bpf *b, struct top_window *w, uint32_t id, int fd)
 	return err;
 }
 
-/* Programs that are gone; ids come again only after 2^31 others. */
-static int forget_gone(struct top_bpf *b)
+/* Programs that are gone go; ids come again only after 2^31 others. */
+static bool is_there(void *ctx, void *entry)
 {
-	struct hash_map left = HASH_MAP(struct program, id);
-	struct program *p = b->programs.items;
-	uint32_t gone = 0;
+	const struct top_bpf *b = ctx;
+	struct program *p = entry;
 
-	for (uint32_t i = 0; i < b->programs.count; i++)
-		gone += p[i].seen != b->window;
-	if (!gone)
-		return 0;
-	for (uint32_t i = 0; i < b->programs.count; i++) {
-		struct program *kept = p[i].seen == b->window ? rp_hash_add(&left, &p[i].id) : NULL;
-
-		if (kept)
-			*kept = p[i];
-		else
-			free_program(&p[i]);
-	}
-	rp_hash_free(&b->programs);
-	b->programs = left;
-	return 0;
+	if (p->seen == b->window)
+		return true;
+	free_program(p);
+	return false;
 }
 
 int top_bpf_read(struct top_bpf *b, struct top_window *w)
@@ -211,5 +199,7 @@ int top_bpf_read(struct top_bpf *b, struct top_window *w)
 		if (err)
 			return err;
 	}
-	return err ? err : forget_gone(b);
+	if (!err)
+		rp_hash_keep(&b->programs, is_there, b);
+	return err;
 }

@@ -165,6 +165,40 @@ START_TEST(map_begins_anew_when_it_is_full)
 }
 END_TEST
 
+/* Every third goes, and says so. */
+static bool is_no_third(void *ctx, void *entry)
+{
+	const struct seen *s = entry;
+
+	*(uint32_t *)ctx += s->tid % 3 == 0;
+	return s->tid % 3;
+}
+
+START_TEST(map_keeps_some)
+{
+	struct hash_map map = HASH_MAP(struct seen, tid);
+	uint32_t gone = 0;
+
+	rp_hash_keep(&map, is_no_third, &gone);
+	ck_assert_uint_eq(gone, 0);
+	for (uint32_t i = 0; i < 1000; i++)
+		((struct seen *)rp_hash_add(&map, &(uint32_t[]){ 1, i }))->value = i + 7;
+	rp_hash_keep(&map, is_no_third, &gone);
+	ck_assert_uint_eq(gone, 334);
+	ck_assert_uint_eq(map.count, 666);
+	for (uint32_t i = 0; i < 1000; i++) {
+		const struct seen *s = rp_hash_find(&map, &(uint32_t[]){ 1, i });
+
+		ck_assert(!s == !(i % 3));
+		ck_assert(!s || s->value == i + 7);
+	}
+	for (uint32_t i = 0; i < 5000; i++)
+		ck_assert_ptr_nonnull(rp_hash_add(&map, &(uint32_t[]){ 1, i }));
+	ck_assert_uint_eq(map.count, 5000);
+	rp_hash_free(&map);
+}
+END_TEST
+
 /* Keys of all lengths, whose bytes differ in one place. */
 START_TEST(hash_looks_at_every_byte)
 {
@@ -430,6 +464,7 @@ int main(void)
 	tcase_add_test(t, array_is_no_larger_than_its_capacity_can_say);
 	tcase_add_test(t, map_finds_what_was_added);
 	tcase_add_test(t, map_begins_anew_when_it_is_full);
+	tcase_add_test(t, map_keeps_some);
 	tcase_add_test(t, hash_looks_at_every_byte);
 	tcase_add_test(t, names_cannot_be_made_to_collide);
 	tcase_add_test(t, map_without_memory_stays_as_it_is);
