@@ -42,7 +42,7 @@ bool record_jvm_may_read(const struct jvm_memory *m, uint64_t *began)
 	m->costs->ns = 0;
 	if (record_generated_has_time(&m->costs->owed, m->uid, *began))
 		return true;
-	record_share_has_room(&m->costs->late, m->uid, 1); /* nobody has: that is said */
+	record_share_say(&m->costs->late, m->uid);
 	return false;
 }
 

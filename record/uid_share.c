@@ -29,20 +29,26 @@ bool record_share_fits(struct record_share *s, uid_t uid, uint64_t size)
 	return u->has <= most && size <= most - u->has;
 }
 
-bool record_share_has_room(struct record_share *s, uid_t uid, uint64_t size)
+void record_share_say(struct record_share *s, uid_t uid)
 {
-	struct share_user *u;
+	struct share_user *u = add_user(s, uid);
 
-	if (record_share_fits(s, uid, size))
-		return true;
-	u = add_user(s, uid);
-	if (u && !u->said && s->said++ < MOST_SAID)
+	if (!u || u->said)
+		return;
+	u->said = true;
+	if (s->said++ < MOST_SAID)
 		rp_log(RP_WARN,
 		       "user %d has taken its share of the %s: new ones of it are left out",
 		       (int)u->uid, s->what);
-	if (u)
-		u->said = true;
-	return false;
+}
+
+bool record_share_has_room(struct record_share *s, uid_t uid, uint64_t size)
+{
+	const bool fits = record_share_fits(s, uid, size);
+
+	if (!fits)
+		record_share_say(s, uid);
+	return fits;
 }
 
 void record_share_add(struct record_share *s, uid_t uid, uint64_t size)

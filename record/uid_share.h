@@ -35,7 +35,9 @@ struct share_user {
 
 /* It may have so much more. */
 bool record_share_fits(struct record_share *s, uid_t uid, uint64_t size);
-/* The same; else that is said, once of a user. */
+/* It may not: that is said, once of a user. */
+void record_share_say(struct record_share *s, uid_t uid);
+/* It may have so much more; else that is said. */
 bool record_share_has_room(struct record_share *s, uid_t uid, uint64_t size);
 /* It has so much more, whether it may or not. */
 void record_share_add(struct record_share *s, uid_t uid, uint64_t size);
