@@ -53,11 +53,11 @@ int record_jvm_saw(struct record_jvm *j, const struct stack_record *record);
 /* Are they those of a method? Else of what the virtual machine brings along: a stub. */
 bool record_jvm_is_method(const uint64_t words[2]);
 
-/* The frames of two words of a record, innermost first, at least one; their texts live as long. */
+/* The frames of two words of a record, innermost first, at least one; texts live with names. */
 size_t record_jvm_frames(const struct record_jvm *j, const struct name_owner *owner,
 			 const uint64_t words[2], struct report_frame *out, size_t max);
 
-/* Between two windows: all names, which are read again when they are seen. @j may be NULL. */
+/* After record_name_share_settle(): names of processes that are gone. @j may be NULL. */
 void record_jvm_forget(struct record_jvm *j);
 
 /* ---- between the files */

@@ -9,18 +9,18 @@
 #include "symbolize/jvm.h"
 
 #include "jvm.h"
-#include "name_share.h"
 #include "names.h"
+#include "process_names.h"
 
-/* A method of a process; const_method tells it from others at its address. */
+/* A method; const_method tells it from others at its address. */
 struct method {
-	uint64_t pid, generation, address, const_method;
+	uint64_t address, const_method;
 	struct jvm_method read;
 };
 
-/* What two words of a process stand for. */
+/* What two words stand for. */
 struct place {
-	uint64_t pid, generation, words[2];
+	uint64_t words[2];
 	uint32_t first, count; /* in parts, innermost first; count 0: only the name is known, */
 	char *name;	       /*   of a stub; NULL: nothing is, and it is looked for again */
 	uint16_t skip, tries;  /*   when it has been seen so often, each time twice as often */
@@ -32,7 +32,7 @@ struct part {
 
 /* Of compiled code that is gone at another pc: its method. */
 struct compiled {
-	uint64_t pid, generation, address, id;
+	uint64_t address, id;
 	uint32_t method;
 };
 
@@ -50,28 +50,19 @@ enum {
 	MOST_BYTES = MOST_INLINED * (70 << 10), /* a place, with methods that have 64 KB of lines */
 };
 
-struct jvm_names {
+/* Of one process. */
+struct kept {
+	struct name_account account;
 	struct hash_map methods;  /* of struct method */
 	struct hash_map places;	  /* of struct place */
 	struct hash_map compiled; /* of struct compiled */
 	struct part *parts;
 	uint32_t nparts, capacity;
-	struct name_share *share;
 };
 
-int record_jvm_names_open(struct jvm_names **out, struct name_share *share)
-{
-	struct jvm_names *names = calloc(1, sizeof(*names));
-
-	if (!names)
-		return -ENOMEM;
-	names->methods = HASH_MAP(struct method, const_method);
-	names->places = HASH_MAP(struct place, words);
-	names->compiled = HASH_MAP(struct compiled, id);
-	names->share = share;
-	*out = names;
-	return 0;
-}
+struct jvm_names {
+	struct process_names all; /* of struct kept */
+};
 
 static void free_method(struct jvm_method *m)
 {
@@ -80,28 +71,65 @@ static void free_method(struct jvm_method *m)
 	free(m->lines);
 }
 
+static void empty(void *of_process)
+{
+	struct kept *k = of_process;
+	struct method *m = k->methods.items;
+	const struct place *p = k->places.items;
+
+	for (uint32_t i = 0; i < k->methods.count; i++)
+		free_method(&m[i].read);
+	for (uint32_t i = 0; i < k->places.count; i++)
+		free(p[i].name);
+	rp_hash_free(&k->methods);
+	rp_hash_free(&k->places);
+	rp_hash_free(&k->compiled);
+	free(k->parts);
+}
+
+int record_jvm_names_open(struct jvm_names **out, struct name_share *share)
+{
+	struct jvm_names *names = calloc(1, sizeof(*names));
+
+	if (!names)
+		return -ENOMEM;
+	names->all = record_process_names(share, sizeof(struct kept), empty);
+	*out = names;
+	return 0;
+}
+
 void record_jvm_names_forget(struct jvm_names *names)
 {
-	struct method *m = names->methods.items;
-	const struct place *p = names->places.items;
-
-	for (uint32_t i = 0; i < names->methods.count; i++)
-		free_method(&m[i].read);
-	for (uint32_t i = 0; i < names->places.count; i++)
-		free(p[i].name);
-	rp_hash_free(&names->methods);
-	rp_hash_free(&names->places);
-	rp_hash_free(&names->compiled);
-	names->nparts = 0;
+	record_process_names_settle(&names->all);
 }
 
 void record_jvm_names_close(struct jvm_names *names)
 {
 	if (!names)
 		return;
-	record_jvm_names_forget(names);
-	free(names->parts);
+	record_process_names_free(&names->all);
 	free(names);
+}
+
+/* Where one more place has room; *out NULL: it has none. 0 or -ENOMEM. */
+static int keep_of(struct jvm_names *names, const struct name_owner *owner, struct kept **out)
+{
+	void *kept;
+	bool is_new;
+	int err = record_process_names_add(&names->all, owner, MOST_BYTES, &kept, &is_new);
+
+	*out = kept;
+	if (*out && is_new) {
+		(*out)->methods = HASH_MAP(struct method, const_method);
+		(*out)->places = HASH_MAP(struct place, words);
+		(*out)->compiled = HASH_MAP(struct compiled, id);
+	}
+	return err;
+}
+
+static struct place *find_place(const struct kept *k, const uint64_t words[2])
+{
+	return k ? rp_hash_find(&k->places, words) : NULL;
 }
 
 static enum jvm_kind kind_of(const uint64_t words[2])
@@ -122,11 +150,10 @@ static size_t bytes_of(const struct jvm_method *m)
 }
 
 /* Its number; const_method 0: as it is now. -ESRCH: there is none. */
-static int add_method(struct jvm_names *names, const struct jvm_process_memory *p,
-		      const struct name_owner *owner, uint64_t address, uint64_t const_method,
-		      uint32_t *number)
+static int add_method(struct kept *k, const struct jvm_process_memory *p, uint64_t address,
+		      uint64_t const_method, uint32_t *number)
 {
-	struct method key = { owner->pid, owner->generation, address, const_method };
+	struct method key = { address, const_method };
 	struct method *m;
 	int err;
 
@@ -134,48 +161,45 @@ static int add_method(struct jvm_names *names, const struct jvm_process_memory *
 	    !record_jvm_read_all(&p->memory, address + p->layout->at[JVM_METHOD_CONST],
 				 &key.const_method, sizeof(key.const_method)))
 		return -ESRCH;
-	m = rp_hash_find(&names->methods, &key);
+	m = rp_hash_find(&k->methods, &key);
 	if (!m) {
 		err = record_jvm_read_method(&p->memory, p->layout, address, key.const_method,
 					     &key.read);
-		m = err ? NULL : rp_hash_add(&names->methods, &key);
+		m = err ? NULL : rp_hash_add(&k->methods, &key);
 		if (!m) {
 			free_method(&key.read);
 			return err ? err : -ENOMEM;
 		}
 		m->read = key.read;
-		record_name_add(names->share, p->memory.uid, bytes_of(&key.read));
+		record_name_add(&k->account, bytes_of(&key.read));
 	}
-	*number = (uint32_t)(m - (struct method *)names->methods.items);
+	*number = (uint32_t)(m - (struct method *)k->methods.items);
 	return 0;
 }
 
-static int add_part(struct jvm_names *names, struct place *place, uint32_t method, int32_t bci)
+static int add_part(struct kept *k, struct place *place, uint32_t method, int32_t bci)
 {
-	int err =
-		RP_PUSH(names->parts, names->nparts, names->capacity, (struct part){ method, bci });
+	int err = RP_PUSH(k->parts, k->nparts, k->capacity, (struct part){ method, bci });
 
 	place->count += !err;
 	return err;
 }
 
-static int read_interpreted(struct jvm_names *names, const struct jvm_process_memory *p,
-			    const struct name_owner *owner, struct place *place)
+static int read_interpreted(struct kept *k, const struct jvm_process_memory *p, struct place *place)
 {
 	const uint64_t const_method = (place->words[1] >> JVM_CONST_SHIFT & JVM_CONST_MASK) << 3;
 	const uint32_t bci = place->words[1] & JVM_NO_BCI;
 	uint32_t method;
-	int err = add_method(names, p, owner, address_of(place->words), const_method, &method);
+	int err = add_method(k, p, address_of(place->words), const_method, &method);
 
-	return err ? err : add_part(names, place, method, bci == JVM_NO_BCI ? -1 : (int32_t)bci);
+	return err ? err : add_part(k, place, method, bci == JVM_NO_BCI ? -1 : (int32_t)bci);
 }
 
-static int read_compiled(struct jvm_names *names, const struct jvm_process_memory *p,
-			 const struct name_owner *owner, struct place *place)
+static int read_compiled(struct kept *k, const struct jvm_process_memory *p, struct place *place)
 {
 	const uint64_t *words = place->words;
 	const uint32_t id = words[1] >> JVM_ID_SHIFT & JVM_ID_MASK;
-	const struct compiled key = { owner->pid, owner->generation, address_of(words), id };
+	const struct compiled key = { address_of(words), id };
 	struct jvm_place scopes[MOST_INLINED];
 	const size_t n = record_jvm_read_scopes(&p->memory, p->layout, key.address, id,
 						words[1] & JVM_OFFSET_MASK,
@@ -186,18 +210,18 @@ static int read_compiled(struct jvm_names *names, const struct jvm_process_memor
 	int err = 0;
 
 	for (size_t i = 0; !err && i < n; i++) {
-		err = add_method(names, p, owner, scopes[i].method, 0, &method);
+		err = add_method(k, p, scopes[i].method, 0, &method);
 		if (!err)
-			err = add_part(names, place, method, scopes[i].bci);
+			err = add_part(k, place, method, scopes[i].bci);
 	}
 	if (!err && n) {
-		compiled = rp_hash_add(&names->compiled, &key);
+		compiled = rp_hash_add(&k->compiled, &key);
 		if (compiled)
 			compiled->method = method;
 		return compiled ? 0 : -ENOMEM;
 	}
-	before = rp_hash_find(&names->compiled, &key);
-	return !err && before ? add_part(names, place, before->method, -1) : err;
+	before = rp_hash_find(&k->compiled, &key);
+	return !err && before ? add_part(k, place, before->method, -1) : err;
 }
 
 static bool is_interpreter(const struct jvm_process_memory *p, uint64_t at)
@@ -233,14 +257,13 @@ static int read_stub(const struct jvm_process_memory *p, struct place *place)
 	return 0;
 }
 
-static int read_place(struct jvm_names *names, const struct jvm_process_memory *p,
-		      const struct name_owner *owner, struct place *place)
+static int read_place(struct kept *k, const struct jvm_process_memory *p, struct place *place)
 {
 	switch (kind_of(place->words)) {
 	case JVM_INTERPRETED:
-		return read_interpreted(names, p, owner, place);
+		return read_interpreted(k, p, place);
 	case JVM_COMPILED:
-		return read_compiled(names, p, owner, place);
+		return read_compiled(k, p, place);
 	default:
 		return read_stub(p, place);
 	}
@@ -254,42 +277,48 @@ static bool is_due(struct place *place)
 	return !place->skip || !place->skip--;
 }
 
-int record_jvm_names_add(struct jvm_names *names, const struct jvm_process_memory *p,
-			 const struct name_owner *owner, const uint64_t words[2])
+/* A place that is known to have no name, or a new one. */
+static int add_place(struct kept *k, const struct jvm_process_memory *p, const uint64_t words[2])
 {
-	const struct place key = { owner->pid, owner->generation, { words[0], words[1] } };
-	const uid_t uid = p->memory.uid;
-	struct place *place = rp_hash_find(&names->places, &key);
+	struct place *place = find_place(k, words);
 	uint64_t began;
 	int err;
 
-	if ((place && !is_due(place)) || !record_name_has_room(names->share, uid, MOST_BYTES) ||
-	    !record_jvm_may_read(&p->memory, &began))
+	if (!record_jvm_may_read(&p->memory, &began))
 		return 0;
 	if (!place) {
-		place = rp_hash_add(&names->places, &key);
+		place = rp_hash_add(&k->places, words);
 		if (!place)
 			return -ENOMEM;
-		/* So that it is known when it has ended. */
-		record_name_owner(names->share, owner->pid, owner->generation);
-		record_name_add(names->share, uid, PLACE_BYTES);
+		record_name_add(&k->account, PLACE_BYTES);
 	}
-	place->first = names->nparts;
-	err = read_place(names, p, owner, place);
+	place->first = k->nparts;
+	err = read_place(k, p, place);
 	record_jvm_has_read(&p->memory, began);
-	record_name_add(names->share, uid, place->count * PART_BYTES);
+	record_name_add(&k->account, place->count * PART_BYTES);
 	place->skip = place->tries / AT_FIRST;
 	place->tries = (uint16_t)(2 * place->tries + 1);
 	return err == -ENOMEM ? err : 0;
 }
 
+int record_jvm_names_add(struct jvm_names *names, const struct jvm_process_memory *p,
+			 const struct name_owner *owner, const uint64_t words[2])
+{
+	struct kept *k = record_process_names_find(&names->all, owner);
+	struct place *place = find_place(k, words);
+	int err;
+
+	if (place && !is_due(place))
+		return 0;
+	err = keep_of(names, owner, &k);
+	return err || !k ? err : add_place(k, p, words);
+}
+
 /* ---- what is known */
 
-static void name_part(const struct jvm_names *names, const struct part *part,
-		      struct report_frame *out)
+static void name_part(const struct kept *k, const struct part *part, struct report_frame *out)
 {
-	const struct jvm_method *m =
-		&((const struct method *)names->methods.items)[part->method].read;
+	const struct jvm_method *m = &((const struct method *)k->methods.items)[part->method].read;
 
 	out->name = m->name;
 	out->file = m->file;
@@ -302,8 +331,8 @@ static void name_part(const struct jvm_names *names, const struct part *part,
 size_t record_jvm_names_find(const struct jvm_names *names, const struct name_owner *owner,
 			     const uint64_t words[2], struct report_frame *out, size_t max)
 {
-	const struct place key = { owner->pid, owner->generation, { words[0], words[1] } };
-	const struct place *place = rp_hash_find(&names->places, &key);
+	const struct kept *k = record_process_names_find(&names->all, owner);
+	const struct place *place = find_place(k, words);
 	const uint64_t offset = kind_of(words) == JVM_INTERPRETED ? 0 : words[1] & JVM_OFFSET_MASK;
 	const struct report_frame frame = { .name = "[java]",
 					    .module = "java",
@@ -318,7 +347,7 @@ size_t record_jvm_names_find(const struct jvm_names *names, const struct name_ow
 		n = max;
 	for (size_t i = 0; i < n; i++) {
 		out[i] = frame;
-		name_part(names, &names->parts[place->first + i], &out[i]);
+		name_part(k, &k->parts[place->first + i], &out[i]);
 	}
 	return n ? n : 1;
 }

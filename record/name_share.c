@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "symbolize/proc.h"
 
 #include "name_share.h"
 
@@ -21,6 +22,7 @@ struct named_process {
 	uint32_t pid;
 	uid_t uid;
 	uint64_t generation;
+	uint64_t born; /* 0: not known */
 	int state;
 };
 
@@ -81,17 +83,22 @@ void record_name_share_close(struct name_share *s)
 
 /* ---- processes */
 
-/* Who it is. False: it has ended. */
+/* Who it is. False: it has ended, be its number in use again or not. */
 static bool look(struct named_process *p)
 {
 	const uid_t uid = record_share_user(p->pid);
+	uint64_t born;
 
-	if (uid != RECORD_UID_UNKNOWN)
-		p->uid = uid;
-	return uid != RECORD_UID_UNKNOWN;
+	if (uid == RECORD_UID_UNKNOWN || sym_proc_born("/proc", p->pid, &born) ||
+	    (p->born && p->born != born))
+		return false;
+	p->uid = uid;
+	p->born = born;
+	return true;
 }
 
-uid_t record_name_owner(struct name_share *s, uint32_t pid, uint64_t generation)
+/* The user of a process, which is looked at the first time. */
+static uid_t owner_of(struct name_share *s, uint32_t pid, uint64_t generation)
 {
 	bool is_new;
 	struct named_process *p = rp_hash_add_within(&s->processes, &pid, MOST_PROCESSES, &is_new);
@@ -101,6 +108,7 @@ uid_t record_name_owner(struct name_share *s, uint32_t pid, uint64_t generation)
 	if (is_new || p->generation != generation) {
 		p->uid = RECORD_UID_UNKNOWN;
 		p->generation = generation;
+		p->born = 0;
 		p->state = look(p) ? LIVES : ENDED;
 	}
 	return p->uid;
@@ -130,36 +138,59 @@ static bool age(struct name_share *s)
 
 /* ---- memory */
 
-bool record_name_has_room(struct name_share *s, uid_t uid, uint64_t size)
+static void charge(struct name_share *s, uid_t uid, uint64_t size)
 {
-	return record_share_has_room(&s->share, uid, size);
-}
-
-void record_name_add(struct name_share *s, uid_t uid, uint64_t size)
-{
-	size += INDEX_BYTES;
 	record_share_add(&s->share, uid, size);
 	s->bytes += size;
 }
 
-const char *record_name_keep(struct name_share *s, uid_t uid, struct sym_strings *texts,
-			     const char *text)
+struct name_account record_name_account(struct name_share *s, uint32_t pid, uint64_t generation)
+{
+	return (struct name_account){ .share = s,
+				      .pid = pid,
+				      .uid = owner_of(s, pid, generation),
+				      .generation = generation };
+}
+
+bool record_name_has_room(const struct name_account *a, uint64_t size)
+{
+	return record_share_has_room(&a->share->share, a->uid, size);
+}
+
+void record_name_add(struct name_account *a, uint64_t size)
+{
+	size += INDEX_BYTES;
+	charge(a->share, a->uid, size);
+	a->bytes += size;
+}
+
+const char *record_name_keep(struct name_account *a, struct sym_strings *texts, const char *text)
 {
 	const size_t n = strlen(text);
 	const uint32_t before = texts->count;
 	const char *kept = sym_strings_add(texts, text, n);
 
 	if (texts->count != before)
-		record_name_add(s, uid, n + 1);
+		record_name_add(a, n + 1);
 	return kept;
 }
 
+/* It may be another user's by now. */
+bool record_name_settle(struct name_account *a)
+{
+	if (is_gone(a->share, a->pid, a->generation))
+		return false;
+	a->uid = owner_of(a->share, a->pid, a->generation);
+	charge(a->share, a->uid, a->bytes);
+	return true;
+}
+
 /* The kept copy; NULL: no memory. */
-static const uint8_t *keep_lines(struct name_share *s, uid_t uid, const uint8_t *bytes, uint32_t n)
+static const uint8_t *keep_lines(struct name_account *a, const uint8_t *bytes, uint32_t n)
 {
 	const uint32_t hash = rp_hash_bytes(bytes, n);
 	struct lines copy = { NULL, n };
-	struct codes *c = &s->codes;
+	struct codes *c = &a->share->codes;
 	uint32_t at = hash, i;
 
 	if (rp_index_reserve(&c->lines_index))
@@ -174,36 +205,36 @@ static const uint8_t *keep_lines(struct name_share *s, uid_t uid, const uint8_t 
 	}
 	memcpy(copy.bytes, bytes, n);
 	rp_index_put(&c->lines_index, hash, c->nlines - 1);
-	record_name_add(s, uid, n + sizeof(copy));
+	record_name_add(a, n + sizeof(copy));
 	return copy.bytes;
 }
 
-static int keep(struct name_share *s, uid_t uid, const struct named_code *from)
+static int keep(struct name_account *a, const struct named_code *from)
 {
 	struct named_code c = *from, *kept;
+	struct codes *codes = &a->share->codes;
 
-	c.name = record_name_keep(s, uid, &s->codes.texts, c.name);
-	c.file = record_name_keep(s, uid, &s->codes.texts, c.file);
+	c.name = record_name_keep(a, &codes->texts, c.name);
+	c.file = record_name_keep(a, &codes->texts, c.file);
 	if (c.lines)
-		c.lines = keep_lines(s, uid, c.lines, c.nlines);
-	kept = c.name && c.file && (c.lines || !from->lines) ? rp_hash_add(&s->codes.map, &c)
-							     : NULL;
+		c.lines = keep_lines(a, c.lines, c.nlines);
+	kept = c.name && c.file && (c.lines || !from->lines) ? rp_hash_add(&codes->map, &c) : NULL;
 	if (!kept)
 		return -ENOMEM;
 	if (!kept->name)
-		record_name_add(s, uid, sizeof(c));
+		record_name_add(a, sizeof(c));
 	*kept = c;
 	return 0;
 }
 
 int record_name_code(struct name_share *s, const struct named_code *code)
 {
-	const uid_t uid = record_name_owner(s, code->pid, code->generation);
+	struct name_account a = record_name_account(s, code->pid, code->generation);
 	const uint64_t most = strlen(code->name) + strlen(code->file) + code->nlines;
 
-	if (!record_name_has_room(s, uid, most + sizeof(*code) + 4 * INDEX_BYTES))
+	if (!record_name_has_room(&a, most + sizeof(*code) + 4 * INDEX_BYTES))
 		return 0;
-	return keep(s, uid, code);
+	return keep(&a, code);
 }
 
 const struct named_code *record_name_find(const struct name_share *s, const struct named_code *key)
@@ -215,15 +246,19 @@ bool record_name_share_settle(struct name_share *s)
 {
 	struct codes all = s->codes;
 	const struct named_code *c = all.map.items;
+	struct name_account a;
 
 	if (s->bytes < MUCH || !age(s))
 		return false;
 	record_share_empty(&s->share);
 	s->bytes = 0;
 	s->codes = CODES;
-	for (uint32_t i = 0; i < all.map.count; i++)
-		if (!is_gone(s, c[i].pid, c[i].generation))
-			keep(s, record_name_owner(s, c[i].pid, c[i].generation), &c[i]);
+	for (uint32_t i = 0; i < all.map.count; i++) {
+		if (is_gone(s, c[i].pid, c[i].generation))
+			continue;
+		a = record_name_account(s, c[i].pid, c[i].generation);
+		keep(&a, &c[i]);
+	}
 	free_codes(&all);
 	return true;
 }

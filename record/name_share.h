@@ -24,7 +24,7 @@ int record_name_share_open(struct name_share **out);
 void record_name_share_close(struct name_share *s);
 /*
  * Between two windows. True: there was much, and some of it was of processes that are gone, which
- * is forgotten; what others keep of their own has to be, too.
+ * is forgotten; record_name_settle() is to be called for all accounts then.
  */
 bool record_name_share_settle(struct name_share *s);
 
@@ -44,16 +44,26 @@ int record_name_code(struct name_share *s, const struct named_code *code);
 /* That with this key, up to the address; NULL: it has no names. */
 const struct named_code *record_name_find(const struct name_share *s, const struct named_code *key);
 
-/* ---- what others keep of their own */
+/* ---- what others keep of their own, a process at a time */
 
-/* Who pays for a process: its real user. */
-uid_t record_name_owner(struct name_share *s, uint32_t pid, uint64_t generation);
-/* At most @size more may come of that user. Else that is said, once. */
-bool record_name_has_room(struct name_share *s, uid_t uid, uint64_t size);
+/* What they keep of one process, and who pays for it: its real user. */
+struct name_account {
+	struct name_share *share;
+	uint32_t pid;
+	uid_t uid;
+	uint64_t generation;
+	uint64_t bytes;
+};
+
+/* Nothing is kept yet. */
+struct name_account record_name_account(struct name_share *s, uint32_t pid, uint64_t generation);
+/* At most @size more may come. Else that is said, once of a user. */
+bool record_name_has_room(const struct name_account *a, uint64_t size);
 /* So much has come. */
-void record_name_add(struct name_share *s, uid_t uid, uint64_t size);
+void record_name_add(struct name_account *a, uint64_t size);
 /* The kept copy of a text, which counts if it is new; NULL: no memory. */
-const char *record_name_keep(struct name_share *s, uid_t uid, struct sym_strings *texts,
-			     const char *text);
+const char *record_name_keep(struct name_account *a, struct sym_strings *texts, const char *text);
+/* After record_name_share_settle(). False: the process is gone, and what is kept has to go. */
+bool record_name_settle(struct name_account *a);
 
 #endif

@@ -52,12 +52,12 @@ bool record_v8_innermost(const struct record_v8 *p, const struct name_owner *own
 
 /*
  * The frames of two words of a record, innermost first, at most @max; returns how many, at least
- * one. Their texts live as long as p.
+ * one. Their texts live until they are forgotten.
  */
 size_t record_v8_frames(const struct record_v8 *p, const struct name_owner *owner,
 			const uint64_t words[2], struct report_frame *out, size_t max);
 
-/* After record_name_share_settle(): all of them. */
+/* After record_name_share_settle(): those of processes that are gone. */
 void record_v8_forget(struct record_v8 *p);
 
 /* ---- between the files */

@@ -7,27 +7,27 @@
 #include "base/grow.h"
 #include "base/hash.h"
 
-#include "name_share.h"
 #include "names.h"
+#include "process_names.h"
 #include "v8.h"
 
-/* A script of a process, by its source too: the collector moves objects. */
+/* A script, by its source too: the collector moves objects. */
 struct script {
-	uint64_t pid, generation, address, source;
+	uint64_t address, source;
 	const char *name;
 	struct sym_v8_lines lines; /* n is 0: there are none yet */
 	uint32_t tries;		   /* to read them */
 };
 
 struct function {
-	uint64_t pid, generation, shared, check;
+	uint64_t shared, check;
 	const char *name;
 	uint32_t script; /* number + 1; 0: it has none */
 };
 
 /* What two words stand for: frames first to first + count - 1. */
 struct place {
-	uint64_t pid, generation, words[2];
+	uint64_t words[2];
 	uint32_t first, count; /* 0: not known */
 };
 
@@ -41,13 +41,32 @@ enum { MOST_FRAMES = 32, TEXT_BYTES = 1024, MOST_TRIES = 16 };
 /* One place with all its functions and their scripts, without lines, takes less. */
 #define PLACE_BYTES (MOST_FRAMES * 3 * TEXT_BYTES)
 
-struct v8_names {
-	struct name_share *share;
+/* Of one process. */
+struct kept {
+	struct name_account account;
 	struct sym_strings texts;
 	struct hash_map scripts, functions, places;
 	struct frame *frames;
 	size_t nframes, capacity;
 };
+
+struct v8_names {
+	struct process_names all; /* of struct kept */
+};
+
+static void empty(void *of_process)
+{
+	struct kept *k = of_process;
+	const struct script *s = k->scripts.items;
+
+	for (uint32_t i = 0; i < k->scripts.count; i++)
+		free(s[i].lines.ends);
+	rp_hash_free(&k->scripts);
+	rp_hash_free(&k->functions);
+	rp_hash_free(&k->places);
+	sym_strings_free(&k->texts);
+	free(k->frames);
+}
 
 int record_v8_names_open(struct v8_names **out, struct name_share *share)
 {
@@ -55,41 +74,43 @@ int record_v8_names_open(struct v8_names **out, struct name_share *share)
 
 	if (!names)
 		return -ENOMEM;
-	names->share = share;
-	names->scripts = HASH_MAP(struct script, source);
-	names->functions = HASH_MAP(struct function, check);
-	names->places = HASH_MAP(struct place, words);
+	names->all = record_process_names(share, sizeof(struct kept), empty);
 	*out = names;
 	return 0;
-}
-
-static void empty(struct v8_names *names)
-{
-	const struct script *s = names->scripts.items;
-
-	for (uint32_t i = 0; i < names->scripts.count; i++)
-		free(s[i].lines.ends);
-	rp_hash_free(&names->scripts);
-	rp_hash_free(&names->functions);
-	rp_hash_free(&names->places);
-	sym_strings_free(&names->texts);
-	free(names->frames);
-	names->frames = NULL;
-	names->nframes = names->capacity = 0;
 }
 
 void record_v8_names_close(struct v8_names *names)
 {
 	if (!names)
 		return;
-	empty(names);
+	record_process_names_free(&names->all);
 	free(names);
 }
 
-/* Those of processes that run are read again when they come again. */
 void record_v8_names_forget(struct v8_names *names)
 {
-	empty(names);
+	record_process_names_settle(&names->all);
+}
+
+/* Where one more place has room; *out NULL: it has none. 0 or -ENOMEM. */
+static int keep_of(struct v8_names *names, const struct name_owner *owner, struct kept **out)
+{
+	void *kept;
+	bool is_new;
+	int err = record_process_names_add(&names->all, owner, PLACE_BYTES, &kept, &is_new);
+
+	*out = kept;
+	if (*out && is_new) {
+		(*out)->scripts = HASH_MAP(struct script, source);
+		(*out)->functions = HASH_MAP(struct function, check);
+		(*out)->places = HASH_MAP(struct place, words);
+	}
+	return err;
+}
+
+static struct place *find_place(const struct kept *k, const uint64_t words[2])
+{
+	return k ? rp_hash_find(&k->places, words) : NULL;
 }
 
 static uint32_t check_of(const uint64_t words[2])
@@ -102,21 +123,19 @@ static uint32_t check_of(const uint64_t words[2])
 
 /* One process's memory, at one moment. */
 struct reader {
-	struct v8_names *names;
+	struct kept *to;
 	const struct sym_v8_layout *l;
 	const struct sym_v8_memory *m;
-	const struct name_owner *owner;
-	uid_t uid;
 };
 
 static const char *keep(const struct reader *r, const char *text)
 {
-	return record_name_keep(r->names->share, r->uid, &r->names->texts, text);
+	return record_name_keep(&r->to->account, &r->to->texts, text);
 }
 
 static void count(const struct reader *r, size_t size)
 {
-	record_name_add(r->names->share, r->uid, size);
+	record_name_add(&r->to->account, size);
 }
 
 /* "file:///a/b.mjs" is "/a/b.mjs": as other files are called. */
@@ -128,17 +147,17 @@ static const char *plain(const char *name)
 /* The script of a function: its number + 1; 0: it has none. -ENOMEM. */
 static int add_script(const struct reader *r, uint64_t shared, uint32_t *number)
 {
-	struct script *s, key = { r->owner->pid, r->owner->generation, 0, 0, NULL, { NULL }, 0 };
+	struct script *s, key = { 0 };
 	char text[TEXT_BYTES];
 
 	*number = 0;
 	key.address = sym_v8_script(r->m, r->l, shared, &key.source);
 	if (!key.address)
 		return 0;
-	s = rp_hash_add(&r->names->scripts, &key);
+	s = rp_hash_add(&r->to->scripts, &key);
 	if (!s)
 		return -ENOMEM;
-	*number = 1 + (uint32_t)(s - (struct script *)r->names->scripts.items);
+	*number = 1 + (uint32_t)(s - (struct script *)r->to->scripts.items);
 	if (s->name)
 		return 0;
 	sym_v8_script_name(r->m, r->l, key.address, text, sizeof(text));
@@ -150,9 +169,7 @@ static int add_script(const struct reader *r, uint64_t shared, uint32_t *number)
 /* A function's number. -ENOENT: there is none any more. */
 static int add_function(const struct reader *r, uint64_t shared, uint32_t *number)
 {
-	struct function *f, key = { .pid = r->owner->pid,
-				    .generation = r->owner->generation,
-				    .shared = shared };
+	struct function *f, key = { .shared = shared };
 	char text[TEXT_BYTES];
 	uint32_t check, script;
 	int err;
@@ -160,14 +177,14 @@ static int add_function(const struct reader *r, uint64_t shared, uint32_t *numbe
 	if (!sym_v8_check(r->m, shared, &check))
 		return -ENOENT;
 	key.check = check;
-	f = rp_hash_find(&r->names->functions, &key);
+	f = rp_hash_find(&r->to->functions, &key);
 	if (!f) {
 		if (!sym_v8_name(r->m, r->l, shared, text, sizeof(text)))
 			return -ENOENT;
 		err = add_script(r, shared, &script);
 		if (err)
 			return err;
-		f = rp_hash_add(&r->names->functions, &key);
+		f = rp_hash_add(&r->to->functions, &key);
 		if (!f)
 			return -ENOMEM;
 		f->name = keep(r, *text ? text : "<anonymous>");
@@ -176,7 +193,7 @@ static int add_function(const struct reader *r, uint64_t shared, uint32_t *numbe
 			return -ENOMEM;
 		f->script = script;
 	}
-	*number = (uint32_t)(f - (struct function *)r->names->functions.items);
+	*number = (uint32_t)(f - (struct function *)r->to->functions.items);
 	return 0;
 }
 
@@ -192,7 +209,7 @@ static void add_lines(const struct reader *r, struct script *s)
 	    !sym_v8_lines(r->m, r->l, s->address, &s->lines))
 		return;
 	bytes = s->lines.n * sizeof(*s->lines.ends);
-	if (record_name_has_room(r->names->share, r->uid, bytes)) {
+	if (record_name_has_room(&r->to->account, bytes)) {
 		count(r, bytes);
 		return;
 	}
@@ -203,17 +220,17 @@ static void add_lines(const struct reader *r, struct script *s)
 
 static int add_frame(const struct reader *r, const struct sym_v8_place *at)
 {
-	struct v8_names *names = r->names;
+	struct kept *k = r->to;
 	const struct function *f;
 	struct frame frame = { .position = at->position };
 	int err = add_function(r, at->shared, &frame.function);
 
 	if (err)
 		return err;
-	f = (const struct function *)names->functions.items + frame.function;
+	f = (const struct function *)k->functions.items + frame.function;
 	if (f->script)
-		add_lines(r, (struct script *)names->scripts.items + f->script - 1);
-	return RP_PUSH(names->frames, names->nframes, names->capacity, frame);
+		add_lines(r, (struct script *)k->scripts.items + f->script - 1);
+	return RP_PUSH(k->frames, k->nframes, k->capacity, frame);
 }
 
 /*
@@ -236,61 +253,54 @@ static size_t find_places(const struct reader *r, const uint64_t words[2],
 	return n;
 }
 
-static struct reader reader(struct v8_names *names, const struct sym_v8_layout *l,
-			    const struct sym_v8_memory *m, const struct name_owner *owner)
-{
-	return (struct reader){ names, l, m, owner,
-				record_name_owner(names->share, owner->pid, owner->generation) };
-}
-
-static bool has_room(const struct reader *r)
-{
-	return record_name_has_room(r->names->share, r->uid, PLACE_BYTES);
-}
-
 /* Its frames are those from @first on. */
 static void put(const struct reader *r, struct place *place, size_t first)
 {
 	place->first = (uint32_t)first;
-	place->count = (uint32_t)(r->names->nframes - first);
+	place->count = (uint32_t)(r->to->nframes - first);
 	count(r, sizeof(*place) + place->count * sizeof(struct frame));
+}
+
+static int add_place(const struct reader *r, const uint64_t words[2])
+{
+	const size_t first = r->to->nframes;
+	struct sym_v8_place at[MOST_FRAMES];
+	struct place *place;
+	uint32_t check;
+	int err = 0;
+
+	if (!sym_v8_check(r->m, words[0] & V8_ADDRESS_MASK, &check) || check != check_of(words))
+		return 0;
+	for (size_t i = 0, n = find_places(r, words, at); !err && i < n; i++)
+		err = add_frame(r, &at[i]);
+	if (err) {
+		r->to->nframes = first;
+		return err == -ENOENT ? 0 : err;
+	}
+	place = rp_hash_add(&r->to->places, words);
+	if (!place)
+		return -ENOMEM;
+	put(r, place, first);
+	return 0;
 }
 
 int record_v8_names_add(struct v8_names *names, const struct sym_v8_layout *l,
 			const struct sym_v8_memory *m, const struct name_owner *owner,
 			const uint64_t words[2])
 {
-	const struct reader r = reader(names, l, m, owner);
-	const struct place key = { owner->pid, owner->generation, { words[0], words[1] }, 0, 0 };
-	const size_t first = names->nframes;
-	struct sym_v8_place at[MOST_FRAMES];
-	struct place *place;
-	uint32_t check;
-	int err = 0;
+	const struct place *place =
+		find_place(record_process_names_find(&names->all, owner), words);
+	struct reader r = { NULL, l, m };
+	int err = place && place->count ? 0 : keep_of(names, owner, &r.to);
 
-	place = rp_hash_find(&names->places, &key);
-	if ((place && place->count) || !has_room(&r) ||
-	    !sym_v8_check(m, words[0] & V8_ADDRESS_MASK, &check) || check != check_of(words))
-		return 0;
-	for (size_t i = 0, n = find_places(&r, words, at); !err && i < n; i++)
-		err = add_frame(&r, &at[i]);
-	if (err) {
-		names->nframes = first;
-		return err == -ENOENT ? 0 : err;
-	}
-	place = rp_hash_add(&names->places, &key);
-	if (!place)
-		return -ENOMEM;
-	put(&r, place, first);
-	return 0;
+	return err || !r.to ? err : add_place(&r, words);
 }
 
-static void fill(const struct v8_names *names, const struct frame *frame, struct report_frame *out)
+static void fill(const struct kept *k, const struct frame *frame, struct report_frame *out)
 {
-	const struct function *f =
-		(const struct function *)names->functions.items + frame->function;
+	const struct function *f = (const struct function *)k->functions.items + frame->function;
 	const struct script *s =
-		f->script ? (const struct script *)names->scripts.items + f->script - 1 : NULL;
+		f->script ? (const struct script *)k->scripts.items + f->script - 1 : NULL;
 
 	out->name = f->name;
 	out->line = s ? sym_v8_line(&s->lines, frame->position) : 0;
@@ -307,88 +317,94 @@ static void words_of_innermost(uint64_t pc, uint64_t words[2])
 
 static int add_regexp(const struct reader *r)
 {
-	const struct function key = { .pid = r->owner->pid, .generation = r->owner->generation };
-	struct v8_names *names = r->names;
-	struct function *f = rp_hash_add(&names->functions, &key);
+	const struct function key = { .shared = 0 };
+	struct kept *k = r->to;
+	struct function *f = rp_hash_add(&k->functions, &key);
 
 	if (!f)
 		return -ENOMEM;
 	f->name = "RegExp";
-	return RP_PUSH(
-		names->frames, names->nframes, names->capacity,
-		(struct frame){ (uint32_t)(f - (struct function *)names->functions.items), -1 });
+	return RP_PUSH(k->frames, k->nframes, k->capacity,
+		       (struct frame){ (uint32_t)(f - (struct function *)k->functions.items), -1 });
+}
+
+/* Also what is other code: once is enough. */
+static int add_innermost(const struct reader *r, uint64_t pc, const uint64_t words[2])
+{
+	const size_t first = r->to->nframes;
+	struct sym_v8_place at[MOST_FRAMES];
+	struct place *place;
+	bool is_regexp;
+	size_t n = sym_v8_innermost(r->m, r->l, pc, at, MOST_FRAMES, &is_regexp);
+	int err = is_regexp ? add_regexp(r) : 0;
+
+	for (size_t i = 0; !err && i < n; i++)
+		err = add_frame(r, &at[i]);
+	if (err)
+		r->to->nframes = first;
+	if (err == -ENOMEM)
+		return err;
+	place = rp_hash_add(&r->to->places, words);
+	if (!place)
+		return -ENOMEM;
+	put(r, place, first);
+	return 0;
 }
 
 int record_v8_names_add_innermost(struct v8_names *names, const struct sym_v8_layout *l,
 				  const struct sym_v8_memory *m, const struct name_owner *owner,
 				  uint64_t pc)
 {
-	const struct reader r = reader(names, l, m, owner);
-	const size_t first = names->nframes;
-	struct place *place, key = { .pid = owner->pid, .generation = owner->generation };
-	struct sym_v8_place at[MOST_FRAMES];
-	bool is_regexp;
-	size_t n;
-	int err;
+	struct reader r = { NULL, l, m };
+	uint64_t words[2];
+	int err = 0;
 
-	words_of_innermost(pc, key.words);
-	if (rp_hash_find(&names->places, &key) || !has_room(&r))
-		return 0;
-	n = sym_v8_innermost(m, l, pc, at, MOST_FRAMES, &is_regexp);
-	err = is_regexp ? add_regexp(&r) : 0;
-	for (size_t i = 0; !err && i < n; i++)
-		err = add_frame(&r, &at[i]);
-	if (err)
-		names->nframes = first;
-	if (err == -ENOMEM)
-		return err;
-	place = rp_hash_add(&names->places, &key); /* also what is other code: once is enough */
-	if (!place)
-		return -ENOMEM;
-	put(&r, place, first);
-	return 0;
+	words_of_innermost(pc, words);
+	if (!find_place(record_process_names_find(&names->all, owner), words))
+		err = keep_of(names, owner, &r.to);
+	return err || !r.to ? err : add_innermost(&r, pc, words);
 }
 
 bool record_v8_names_innermost(const struct v8_names *names, const struct name_owner *owner,
 			       uint64_t pc, uint64_t words[2])
 {
-	struct place key = { .pid = owner->pid, .generation = owner->generation };
 	const struct place *place;
 
 	words_of_innermost(pc, words);
-	memcpy(key.words, words, sizeof(key.words));
-	place = rp_hash_find(&names->places, &key);
+	place = find_place(record_process_names_find(&names->all, owner), words);
 	return place && place->count;
+}
+
+/* The process was gone, or the object: another place of the function may be known. */
+static void fill_function(const struct kept *k, const uint64_t words[2], struct report_frame *out)
+{
+	const struct function key = { .shared = words[0] & V8_ADDRESS_MASK,
+				      .check = check_of(words) };
+	const struct function *f = rp_hash_find(&k->functions, &key);
+	struct frame frame = { .position = -1 };
+
+	if (!f)
+		return;
+	frame.function = (uint32_t)(f - (const struct function *)k->functions.items);
+	fill(k, &frame, out);
 }
 
 size_t record_v8_names_find(const struct v8_names *names, const struct name_owner *owner,
 			    const uint64_t words[2], struct report_frame *out, size_t max)
 {
-	const struct place key = { owner->pid, owner->generation, { words[0], words[1] }, 0, 0 },
-			   *place = rp_hash_find(&names->places, &key);
-	const struct function of = { .pid = owner->pid,
-				     .generation = owner->generation,
-				     .shared = words[0] & V8_ADDRESS_MASK,
-				     .check = check_of(words) },
-			      *f;
-	size_t n = place && place->count ? place->count : 1;
+	const struct kept *k = record_process_names_find(&names->all, owner);
+	const struct place *place = find_place(k, words);
+	const bool is_known = place && place->count;
+	size_t n = is_known ? place->count : 1;
 
 	n = n < max ? n : max;
 	for (size_t i = 0; i < n; i++)
 		out[i] = (struct report_frame){ .name = "[js]",
 						.kind = REPORT_JS,
 						.address = words[1] & V8_POSITION_MASK };
-	if (place && place->count) {
-		for (size_t i = 0; i < n; i++)
-			fill(names, &names->frames[place->first + i], &out[i]);
-		return n;
-	}
-	/* The process was gone, or the object: another place of the function may be known. */
-	f = rp_hash_find(&names->functions, &of);
-	if (f)
-		fill(names,
-		     &(struct frame){
-			     (uint32_t)(f - (const struct function *)names->functions.items), -1 },
-		     out);
+	for (size_t i = 0; is_known && i < n; i++)
+		fill(k, &k->frames[place->first + i], &out[i]);
+	if (k && !is_known)
+		fill_function(k, words, out);
 	return n;
 }

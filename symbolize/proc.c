@@ -163,13 +163,10 @@ static bool copy_comm(const char *name, size_t n, char comm[16])
 	return true;
 }
 
-int sym_proc_identity(const char *proc, uint32_t pid, uint64_t *time, char comm[16])
+static int read_stat(const char *proc, uint32_t pid, uint64_t *ticks, char comm[16])
 {
-	struct timespec boot, mono;
 	char buf[1024];
 	const char *p, *name;
-	uint64_t ticks;
-	int64_t suspended;
 	int err;
 
 	err = read_file(proc, pid, "stat", buf, sizeof(buf));
@@ -184,8 +181,18 @@ int sym_proc_identity(const char *proc, uint32_t pid, uint64_t *time, char comm[
 		return err;
 	for (int field = 2; p && field < 22; field++)
 		p = strchr(p + 1, ' ');
-	if (!p || !take(&p, ' ') || !take_number(&p, 10, &ticks))
-		return -EPROTO;
+	return p && take(&p, ' ') && take_number(&p, 10, ticks) ? 0 : -EPROTO;
+}
+
+int sym_proc_identity(const char *proc, uint32_t pid, uint64_t *time, char comm[16])
+{
+	struct timespec boot, mono;
+	uint64_t ticks;
+	int64_t suspended;
+	int err = read_stat(proc, pid, &ticks, comm);
+
+	if (err)
+		return err;
 	clock_gettime(CLOCK_BOOTTIME, &boot);
 	clock_gettime(CLOCK_MONOTONIC, &mono);
 	suspended = (boot.tv_sec - mono.tv_sec) * 1000000000LL + (boot.tv_nsec - mono.tv_nsec);
@@ -196,6 +203,11 @@ int sym_proc_identity(const char *proc, uint32_t pid, uint64_t *time, char comm[
 int sym_proc_start(const char *proc, uint32_t pid, uint64_t *time)
 {
 	return sym_proc_identity(proc, pid, time, NULL);
+}
+
+int sym_proc_born(const char *proc, uint32_t pid, uint64_t *ticks)
+{
+	return read_stat(proc, pid, ticks, NULL);
 }
 
 int sym_proc_comm(const char *proc, uint32_t pid, char comm[16])

@@ -36,6 +36,12 @@ int sym_proc_start(const char *proc, uint32_t pid, uint64_t *time);
 /* Both from one file: when it started, and, if @comm is not NULL, its name. */
 int sym_proc_identity(const char *proc, uint32_t pid, uint64_t *time, char comm[16]);
 
+/*
+ * When it started, in clock ticks since the machine did: the same of a process at all times, as a
+ * suspend does not change it, and another of the next one with its number.
+ */
+int sym_proc_born(const char *proc, uint32_t pid, uint64_t *ticks);
+
 /* Its name, without a newline; @comm has room for 16 bytes. */
 int sym_proc_comm(const char *proc, uint32_t pid, char comm[16]);
 

@@ -8,10 +8,11 @@
 
 #include "base/clock.h"
 #include "record/jvm.h"
-#include "record/name_share.h"
 #include "record/names.h"
 #include "record/remote.h"
 #include "symbolize/jvm.h"
+
+#include "name_users.h"
 
 /* Where there is memory, below all that is mapped already. */
 enum { BEGIN = 1 << 20, ALL = 16 << 20 };
@@ -191,20 +192,40 @@ END_TEST
 
 /* ---- names */
 
-static const struct name_owner owner = { .pid = 1 };
-
-/* A stack of that user's process has the frame; what it is called. */
-static const char *see(uid_t uid, enum jvm_kind kind, uint64_t address, uint64_t second)
+static const char *name_in(pid_t pid, const uint64_t words[2])
 {
-	const uint64_t words[2] = { address | (uint64_t)kind << JVM_KIND_SHIFT, second };
-	struct jvm_process_memory p = { memory, &layout };
+	const struct name_owner owner = { .pid = (uint32_t)pid };
 	struct report_frame frame;
 
+	ck_assert_uint_eq(record_jvm_names_find(names, &owner, words, &frame, 1), 1);
+	return frame.name;
+}
+
+static void words_of(enum jvm_kind kind, uint64_t address, uint64_t second, uint64_t words[2])
+{
+	words[0] = address | (uint64_t)kind << JVM_KIND_SHIFT;
+	words[1] = second;
+}
+
+/* A stack of the process has the frame; what it is called. */
+static const char *see_in(pid_t pid, uid_t uid, enum jvm_kind kind, uint64_t address,
+			  uint64_t second)
+{
+	const struct name_owner owner = { .pid = (uint32_t)pid };
+	struct jvm_process_memory p = { memory, &layout };
+	uint64_t words[2];
+
+	words_of(kind, address, second, words);
 	p.memory.uid = uid;
 	costs.ns = 0;
 	ck_assert(!record_jvm_names_add(names, &p, &owner, words));
-	ck_assert_uint_eq(record_jvm_names_find(names, &owner, words, &frame, 1), 1);
-	return frame.name;
+	return name_in(pid, words);
+}
+
+/* Of one of root, where a user pays for the time. */
+static const char *see(uid_t uid, enum jvm_kind kind, uint64_t address, uint64_t second)
+{
+	return see_in(1, uid, kind, address, second);
 }
 
 /* A method that interpreted code is of, without a class: the number of its ConstMethod. */
@@ -295,27 +316,53 @@ START_TEST(what_has_no_name)
 }
 END_TEST
 
-/* Each has 64 KB of lines. */
+static const char *see_method(pid_t pid, uint64_t at)
+{
+	costs.owed = (struct generated_time){ 0 };
+	return see_in(pid, 0, JVM_INTERPRETED, at, make_method(at));
+}
+
+/* Each has 64 KB of lines. Who pays is the process's user, of all that have ended it is one. */
 START_TEST(a_user_has_a_share_of_the_memory)
 {
+	const pid_t child = begin_process(), gone = begin_process();
 	uint64_t at = METHODS, seen = 0;
 
 	make_pool();
-	for (; seen < 5000; seen++, at += 512) {
-		costs.owed = (struct generated_time){ 0 };
-		if (strcmp(see(1000, JVM_INTERPRETED, at, make_method(at)), "turn.turn"))
-			break;
+	end_process(gone);
+	while (seen < 5000 && !strcmp(see_method(gone, at), "turn.turn")) {
+		seen++;
+		at += 512;
 	}
 	ck_assert_uint_eq(costs.ns, 0);
 	ck_assert_uint_gt(seen, (100 << 20) / (66 << 10));
 	ck_assert_uint_lt(seen, (128 << 20) / (64 << 10));
-	ck_assert_str_eq(see(1001, JVM_INTERPRETED, at, make_method(at)), "turn.turn");
-	ck_assert_str_eq(see(0, JVM_INTERPRETED, at + 512, make_method(at + 512)), "turn.turn");
-	ck_assert_str_eq(see(1000, JVM_INTERPRETED, METHODS, make_method(METHODS)), "turn.turn");
+	ck_assert_str_eq(see_method(child, at), "turn.turn");
+	ck_assert_str_eq(see_method(1, at + 512), "turn.turn");
+	ck_assert_str_eq(see_method(gone, METHODS), "turn.turn");
+	end_process(child);
+}
+END_TEST
+
+/* Those of one that lives stay, and are counted. */
+START_TEST(names_go_with_their_process)
+{
+	const pid_t child = begin_process(), other = begin_process();
+	const uint64_t empty = room_of(share, getuid());
+	uint64_t both, words[2];
+
+	make_pool();
+	words_of(JVM_INTERPRETED, METHODS, make_method(METHODS), words);
+	ck_assert_str_eq(see_method(child, METHODS), "turn.turn");
+	ck_assert_str_eq(see_method(other, METHODS), "turn.turn");
+	both = empty - room_of(share, getuid());
+	ck_assert_uint_gt(both, 2 * (64 << 10));
+	end_and_settle(share, other);
 	record_jvm_names_forget(names);
-	ck_assert_str_eq(see(1000, JVM_INTERPRETED, METHODS, make_method(METHODS)), "[java]");
-	ck_assert_str_eq(see(0, JVM_INTERPRETED, METHODS + 512, make_method(METHODS + 512)),
-			 "turn.turn");
+	ck_assert_str_eq(name_in(child, words), "turn.turn");
+	ck_assert_str_eq(name_in(other, words), "[java]");
+	ck_assert_uint_eq(2 * (empty - room_of(share, getuid())), both);
+	end_process(child);
 }
 END_TEST
 
@@ -334,6 +381,7 @@ int main(void)
 	tcase_add_test(tests, a_user_has_a_part_of_the_time);
 	tcase_add_test(tests, what_has_no_name);
 	tcase_add_test(tests, a_user_has_a_share_of_the_memory);
+	tcase_add_test(tests, names_go_with_their_process);
 	suite_add_tcase(suite, tests);
 	runner = srunner_create(suite);
 	srunner_run_all(runner, CK_NORMAL);

@@ -1,39 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Names that processes send: memory for them has an end for each user, and goes with processes. */
 #include <check.h>
+#include <linux/sched.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
+#include <sys/syscall.h>
 
-#include "record/name_share.h"
 #include "record/names.h"
 #include "record/python.h"
 #include "record/script.h"
 
-#define MB (1u << 20)
+#include "name_users.h"
+
 enum { ASCII = 1 << 2 | 1 << 5 | 1 << 6, GENERATION = 7 };
 
 static struct name_share *share;
 static struct python_code code;
 static pid_t child;
-
-static pid_t begin(void)
-{
-	const pid_t pid = fork();
-
-	ck_assert_int_ge(pid, 0);
-	if (!pid)
-		for (;;)
-			pause();
-	return pid;
-}
-
-static void end(pid_t pid)
-{
-	kill(pid, SIGKILL);
-	waitpid(pid, NULL, 0);
-}
 
 static void setup(void)
 {
@@ -47,12 +30,12 @@ static void setup(void)
 				     .first_line = 5,
 				     .file = "a.py",
 				     .name = "f" };
-	child = begin();
+	child = begin_process();
 }
 
 static void teardown(void)
 {
-	end(child);
+	end_process(child);
 	record_name_share_close(share);
 }
 
@@ -100,10 +83,10 @@ static uint32_t count_named(pid_t pid, uint32_t n)
 /* Whoever is not known to be root has 128 MB, and leaves half of that to the next. */
 START_TEST(one_user_does_not_take_all)
 {
-	const pid_t gone = begin();
+	const pid_t gone = begin_process();
 	uint32_t named;
 
-	end(gone);
+	end_process(gone);
 	named = count_named(gone, 10000);
 	ck_assert(named > 7900 && named < 8192);
 	ck_assert(is_named(gone, 1) && is_named(gone, 7000) && !is_named(gone, 10000));
@@ -126,7 +109,7 @@ END_TEST
 
 START_TEST(names_go_with_their_process)
 {
-	const pid_t other = begin();
+	const pid_t other = begin_process();
 	struct report_frame frame;
 
 	code.lines_bytes = 2;
@@ -135,9 +118,9 @@ START_TEST(names_go_with_their_process)
 	add(child, 1);
 	add(other, 1);
 	ck_assert(!record_name_share_settle(share)); /* it is little */
-	record_name_add(share, RECORD_UID_UNKNOWN, 64 * MB);
+	fill_share(share, RECORD_UID_UNKNOWN, 64 * MB);
 	ck_assert(!record_name_share_settle(share));
-	end(other);
+	end_process(other);
 	ck_assert(!record_name_share_settle(share)); /* there may be stacks of it */
 	ck_assert(is_named(other, 1));
 	ck_assert(record_name_share_settle(share));
@@ -147,21 +130,21 @@ START_TEST(names_go_with_their_process)
 	ck_assert_str_eq(frame.file, "a.py");
 	ck_assert_uint_eq(frame.line, 5);
 	ck_assert(!record_name_share_settle(share)); /* it is little again */
-	ck_assert(record_name_has_room(share, RECORD_UID_UNKNOWN, 127 * MB));
+	ck_assert(has_room(share, RECORD_UID_UNKNOWN, 127 * MB));
 }
 END_TEST
 
 /* What has executed something else has other functions. */
 START_TEST(names_go_with_their_program)
 {
-	const pid_t other = begin();
+	const pid_t other = begin_process();
 
 	add(child, 1);
 	code.generation++;
 	add(child, 2);
 	add(other, 2);
-	end(other);
-	record_name_add(share, 0, 64 * MB);
+	end_process(other);
+	fill_share(share, 0, 64 * MB);
 	record_name_share_settle(share);
 	ck_assert(record_name_share_settle(share));
 	ck_assert(!is_named(child, 1));
@@ -198,21 +181,55 @@ static void add_script(pid_t pid, uint64_t address)
 
 START_TEST(those_of_scripts_too)
 {
-	const pid_t other = begin();
+	const pid_t other = begin_process();
 
 	add_script(other, 1);
 	add_script(child, 1);
 	ck_assert_str_eq(name_of_script(other, 1), "g");
-	end(other);
-	record_name_add(share, RECORD_UID_UNKNOWN, 128 * MB);
+	end_process(other);
+	fill_share(share, RECORD_UID_UNKNOWN, 128 * MB);
 	ck_assert(!record_name_share_settle(share));
 	ck_assert(record_name_share_settle(share));
 	ck_assert_str_eq(name_of_script(other, 1), "[php]");
 	ck_assert_str_eq(name_of_script(child, 1), "g");
-	record_name_add(share, getuid(), 256 * MB);
+	fill_share(share, getuid(), 256 * MB);
 	add_script(child, 2);
 	ck_assert_str_eq(name_of_script(child, 1), "g");
 	ck_assert_str_eq(name_of_script(child, 2), "[php]");
+}
+END_TEST
+
+/* The next process with a number that nobody has. 0: the kernel does not let us choose. */
+static pid_t begin_as(pid_t pid)
+{
+	struct clone_args args = { .exit_signal = SIGCHLD,
+				   .set_tid = (uintptr_t)&pid,
+				   .set_tid_size = 1 };
+	const long got = syscall(SYS_clone3, &args, sizeof(args));
+
+	if (!got)
+		for (;;)
+			pause();
+	return got < 0 ? 0 : pid;
+}
+
+/* That its number is in use again does not make it live. */
+START_TEST(another_process_with_its_number)
+{
+	pid_t other = begin_process(), next;
+
+	add(other, 1);
+	fill_share(share, RECORD_UID_UNKNOWN, 64 * MB);
+	end_process(other);
+	usleep(30000); /* procfs counts ticks of 10 ms */
+	next = begin_as(other);
+	if (next) {
+		ck_assert(!record_name_share_settle(share));
+		ck_assert(is_named(other, 1));
+		ck_assert(record_name_share_settle(share));
+		ck_assert(!is_named(other, 1));
+		end_process(next);
+	}
 }
 END_TEST
 
@@ -231,6 +248,7 @@ int main(void)
 	tcase_add_test(tc, names_go_with_their_process);
 	tcase_add_test(tc, names_go_with_their_program);
 	tcase_add_test(tc, those_of_scripts_too);
+	tcase_add_test(tc, another_process_with_its_number);
 	srunner_run_all(r, CK_NORMAL);
 	failed = srunner_ntests_failed(r);
 	srunner_free(r);

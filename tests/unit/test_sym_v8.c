@@ -4,10 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "record/name_share.h"
 #include "record/names.h"
 #include "record/v8.h"
 #include "symbolize/v8.h"
+
+#include "name_users.h"
 
 enum {
 	BASE = 0x100000,
@@ -193,16 +194,57 @@ START_TEST(names_of_a_user_have_an_end)
 	ck_assert_int_eq(record_name_share_open(&share), 0);
 	ck_assert_int_eq(record_v8_names_open(&names, share), 0);
 	ck_assert_int_eq(record_v8_names_add(names, &layout, &reads, &owner, words), 0);
-	record_name_add(share, record_name_owner(share, 1, 0), 256u << 20);
+	fill_share(share, 0, 256 * MB);
 	ck_assert_int_eq(record_v8_names_add(names, &layout, &reads, &owner, more), 0);
 	record_v8_names_find(names, &owner, words, &frame, 1);
 	ck_assert_uint_eq(frame.line, 2);
 	record_v8_names_find(names, &owner, more, &frame, 1);
 	ck_assert_str_eq(frame.name, "a.js"); /* the function is known from before, */
 	ck_assert_uint_eq(frame.line, 0);     /*   but not that place of it */
+	record_v8_names_close(names);
+	record_name_share_close(share);
+}
+END_TEST
+
+static const char *name_in(const struct v8_names *names, pid_t pid, const uint64_t words[2])
+{
+	const struct name_owner owner = { .pid = (uint32_t)pid };
+	struct report_frame frame;
+
+	ck_assert_uint_eq(record_v8_names_find(names, &owner, words, &frame, 1), 1);
+	return frame.name;
+}
+
+static void see(struct v8_names *names, pid_t pid, const uint64_t words[2])
+{
+	const struct name_owner owner = { .pid = (uint32_t)pid };
+
+	ck_assert_int_eq(record_v8_names_add(names, &layout, &reads, &owner, words), 0);
+	ck_assert_str_eq(name_in(names, pid, words), "a.js");
+}
+
+/* Those of one that lives stay, and are counted. */
+START_TEST(names_go_with_their_process)
+{
+	const pid_t child = begin_process(), other = begin_process();
+	struct name_share *share;
+	struct v8_names *names;
+	uint64_t words[2], empty, both;
+
+	words_of(FIRST, words);
+	ck_assert_int_eq(record_name_share_open(&share), 0);
+	ck_assert_int_eq(record_v8_names_open(&names, share), 0);
+	empty = room_of(share, getuid());
+	see(names, child, words);
+	see(names, other, words);
+	both = empty - room_of(share, getuid());
+	ck_assert_uint_gt(both, 0);
+	end_and_settle(share, other);
 	record_v8_names_forget(names);
-	record_v8_names_find(names, &owner, words, &frame, 1);
-	ck_assert_str_eq(frame.name, "[js]");
+	ck_assert_str_eq(name_in(names, child, words), "a.js");
+	ck_assert_str_eq(name_in(names, other, words), "[js]");
+	ck_assert_uint_eq(2 * (empty - room_of(share, getuid())), both);
+	end_process(child);
 	record_v8_names_close(names);
 	record_name_share_close(share);
 }
@@ -219,6 +261,7 @@ int main(void)
 	tcase_add_test(tests, lines_of_a_source_that_was_moved);
 	tcase_add_test(tests, a_source_out_of_reach_is_tried_again);
 	tcase_add_test(tests, names_of_a_user_have_an_end);
+	tcase_add_test(tests, names_go_with_their_process);
 	suite_add_tcase(suite, tests);
 	runner = srunner_create(suite);
 	srunner_run_all(runner, CK_NORMAL);
