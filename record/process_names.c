@@ -11,14 +11,13 @@
 
 struct process {
 	uint64_t pid, generation;
-	struct name_account *kept; /* NULL: it is gone */
+	struct name_account *kept;
 };
-#define PROCESSES HASH_MAP(struct process, generation)
 
 struct process_names record_process_names(struct name_share *share, size_t size,
 					  void (*empty)(void *kept))
 {
-	return (struct process_names){ share, size, empty, PROCESSES };
+	return (struct process_names){ share, size, empty, HASH_MAP(struct process, generation) };
 }
 
 static struct process key_of(const struct name_owner *owner)
@@ -70,40 +69,23 @@ int record_process_names_add(struct process_names *p, const struct name_owner *o
 
 static void drop(struct process_names *p, struct process *process)
 {
-	if (process->kept)
-		p->empty(process->kept);
+	p->empty(process->kept);
 	free(process->kept);
-	process->kept = NULL;
 }
 
-/* Without memory what is left of them stays for now. */
-static void drop_gone(struct process_names *p)
+static bool settle(void *ctx, void *entry)
 {
-	const struct process *all = p->processes.items;
-	struct hash_map left = PROCESSES;
+	struct process *process = entry;
 
-	for (uint32_t i = 0; i < p->processes.count; i++) {
-		struct process *copy = all[i].kept ? rp_hash_add(&left, &all[i]) : NULL;
-
-		if (copy)
-			*copy = all[i];
-		if (copy || !all[i].kept)
-			continue;
-		rp_hash_free(&left);
-		return;
-	}
-	rp_hash_free(&p->processes);
-	p->processes = left;
+	if (record_name_settle(process->kept))
+		return true;
+	drop(ctx, process);
+	return false;
 }
 
 void record_process_names_settle(struct process_names *p)
 {
-	struct process *all = p->processes.items;
-
-	for (uint32_t i = 0; i < p->processes.count; i++)
-		if (all[i].kept && !record_name_settle(all[i].kept))
-			drop(p, &all[i]);
-	drop_gone(p);
+	rp_hash_keep(&p->processes, settle, p);
 }
 
 void record_process_names_free(struct process_names *p)

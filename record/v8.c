@@ -124,25 +124,10 @@ bool record_v8_has(const struct record_v8 *p, uint32_t pid)
 	return p && find_process(p, pid);
 }
 
-/* Without memory they stay for now. */
-static void drop_ended(struct record_v8 *p)
+static bool has_layout(void *ctx, void *entry)
 {
-	const struct known_process *all = p->processes.items;
-	struct hash_map left = HASH_MAP(struct known_process, pid);
-
-	p->nended = 0;
-	for (uint32_t i = 0; i < p->processes.count; i++) {
-		struct known_process *copy = all[i].layout ? rp_hash_add(&left, &all[i].pid) : NULL;
-
-		if (copy)
-			*copy = all[i];
-		if (copy || !all[i].layout)
-			continue;
-		rp_hash_free(&left);
-		return;
-	}
-	rp_hash_free(&p->processes);
-	p->processes = left;
+	(void)ctx;
+	return ((const struct known_process *)entry)->layout;
 }
 
 void record_v8_ended(struct record_v8 *p, uint32_t pid)
@@ -152,8 +137,10 @@ void record_v8_ended(struct record_v8 *p, uint32_t pid)
 	if (!process)
 		return;
 	*process = (struct known_process){ .pid = pid };
-	if (++p->nended >= MOST_ENDED)
-		drop_ended(p);
+	if (++p->nended < MOST_ENDED)
+		return;
+	p->nended = 0;
+	rp_hash_keep(&p->processes, has_layout, NULL);
 }
 
 static void add_text(struct known_process *process, const struct sym_proc_map *m)
