@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,20 +44,42 @@ static bool any_is_of_a_user(void)
 
 static bool kernel_has_fuse(void)
 {
+	static atomic_bool has; /* it stays there while it is in use */
 	char text[4096];
 
-	return rp_read_small_file("/proc/filesystems", text, sizeof(text)) < 0 ||
-	       strstr(text, "\tfuse\n");
+	if (!has && (rp_read_small_file("/proc/filesystems", text, sizeof(text)) < 0 ||
+		     strstr(text, "\tfuse\n")))
+		has = true;
+	return has;
 }
 
-static bool is_served(void)
+/* Where they are listed, to ask without a path: it is asked often. */
+static int open_connections(void)
 {
+	static atomic_int kept = -1;
 	struct statfs fs;
+	int fd = kept;
+
+	if (fd >= 0)
+		return fd;
+	fd = open(CONNECTIONS, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (fd >= 0 && (fstatfs(fd, &fs) || fs.f_type != FUSE_CTL_MAGIC)) {
+		close(fd);
+		fd = -1;
+	}
+	if (fd >= 0)
+		kept = fd;
+	return fd;
+}
+
+bool rp_fuse_is_served(void)
+{
+	const int fd = open_connections();
 	struct stat st;
 
-	if (statfs(CONNECTIONS, &fs) || fs.f_type != FUSE_CTL_MAGIC)
+	if (fd < 0)
 		return kernel_has_fuse();
-	return stat(CONNECTIONS, &st) || (st.st_nlink != 2 && any_is_of_a_user());
+	return fstat(fd, &st) || (st.st_nlink != 2 && any_is_of_a_user());
 }
 
 /* ---- what a mount is, and whose */
@@ -162,7 +185,7 @@ int rp_fuse_check(const char *proc, uint32_t pid, int path_fd)
 
 	if (!device_of(path_fd, &dev))
 		return errno == ENOSYS ? 0 : -errno;
-	if (major(dev) || !is_served() || is_memory(dev))
+	if (major(dev) || !rp_fuse_is_served() || is_memory(dev))
 		return 0;
 	mount = mount_of(path_fd);
 	kind = kind_in("/proc/self/mountinfo", mount);
@@ -182,5 +205,5 @@ int rp_fuse_check_root(const char *proc, uint32_t pid)
 {
 	const int ours = is_ours(proc, pid);
 
-	return ours > 0 || !is_served() ? 0 : ours < 0 ? ours : -EACCES;
+	return ours > 0 || !rp_fuse_is_served() ? 0 : ours < 0 ? ours : -EACCES;
 }

@@ -12,6 +12,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Whether a user does, or may where nothing tells. */
+bool rp_fuse_is_served(void);
+
 /*
  * Whether what is open as @path_fd, by O_PATH, may be looked at, which process @pid has mapped: 0,
  * or -EACCES. @proc is where procfs is mounted.

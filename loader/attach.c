@@ -133,43 +133,22 @@ static int raw_tracepoint(int prog_fd, const char *name)
 	return fd;
 }
 
-static int iterator(int prog_fd)
+int rp_iterator(int prog_fd)
 {
 	union rp_attr attr = { 0 };
 	int link, fd;
 
+	if (prog_fd < 0)
+		return prog_fd;
 	attr.link.prog_fd = (uint32_t)prog_fd;
 	attr.link.attach_type = BPF_TRACE_ITER;
 	link = rp_sys_bpf(BPF_LINK_CREATE, &attr);
-	if (link < 0)
-		return link;
 	attr = (union rp_attr){ 0 };
 	attr.iter.link_fd = (uint32_t)link;
-	fd = rp_sys_bpf(BPF_ITER_CREATE, &attr);
-	close(link);
-	return fd;
-}
-
-int rp_iterate(int prog_fd, size_t at_once, int (*between)(void *ctx), void *ctx)
-{
-	char unused[4096];
-	const size_t most = at_once && at_once < sizeof(unused) ? at_once : sizeof(unused);
-	int fd = prog_fd < 0 ? prog_fd : iterator(prog_fd);
-	int err = 0;
-	ssize_t n;
-
-	if (prog_fd < 0)
-		return prog_fd;
-	if (fd < 0)
-		return rp_fail(fd, "cannot run an iterator: %s", strerror(-fd));
-	do {
-		n = read(fd, unused, most);
-		if (n == (ssize_t)most && between)
-			err = between(ctx);
-	} while (!err && (n > 0 || (n < 0 && errno == EAGAIN)));
-	n = n < 0 ? -errno : 0;
-	close(fd);
-	return n ? rp_fail((int)n, "running an iterator: %s", strerror((int)-n)) : err;
+	fd = link < 0 ? link : rp_sys_bpf(BPF_ITER_CREATE, &attr);
+	if (link >= 0)
+		close(link);
+	return fd < 0 ? rp_fail(fd, "cannot run an iterator: %s", strerror(-fd)) : fd;
 }
 
 int rp_attach_raw_tracepoint(int prog_fd, const char *name, struct rp_link **out)

@@ -1,10 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The iterator that visits threads which sleep since before the recording began. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
 #include <rawprof/loader.h>
 
+#include "base/aside.h"
+#include "base/fuse.h"
 #include "programs/shared/asleep.h"
 
 #include "asleep.h"
+#include "uid_share.h"
 
 static const char *why_not(const struct program_config *c, const struct rp_program **out)
 {
@@ -13,6 +21,16 @@ static const char *why_not(const struct program_config *c, const struct rp_progr
 	if (c->ns_inode)
 		return "not inside a pid namespace";
 	return NULL;
+}
+
+/* A real-time kernel has another lock there. */
+static bool tells_locks(void)
+{
+	const struct rp_btf *btf;
+	struct asm_access unused;
+
+	return !rp_btf_kernel(&btf) &&
+	       !rp_btf_access(btf, "mm_struct", "mmap_lock.count.counter", &unused, NULL);
 }
 
 int record_asleep_load(struct recording *rec, const struct sched_config *config, int *program)
@@ -30,27 +48,86 @@ int record_asleep_load(struct recording *rec, const struct sched_config *config,
 	}
 	c.common.of_task = 1;
 	c.common.vma = 0;
+	c.kept_locks = rp_fuse_is_served() && tells_locks();
 	fd = record_load(rec, asleep, &c);
 	if (fd >= 0)
 		*program = fd;
 	return fd < 0 ? fd : 0;
 }
 
-static int drain(void *ctx)
-{
-	const struct recording *rec = ctx;
+/* ---- a visit */
 
-	return record_stacks_drain(rec->stacks);
+/* The kernel reads their memory as a debugger would: the reader can be kept waiting for it. */
+struct visit {
+	struct rp_aside job;
+	int fd, error;
+	size_t at_once, got;
+};
+
+static void visit_some(struct rp_aside *job)
+{
+	struct visit *v = (struct visit *)job;
+	char unused[4096];
+	const ssize_t n = read(v->fd, unused, v->at_once);
+
+	v->error = n < 0 ? errno : 0;
+	v->got = n < 0 ? 0 : (size_t)n;
+}
+
+static void drop(struct rp_aside *job)
+{
+	close(((struct visit *)job)->fd);
+	free(job);
+}
+
+/* Of whose threads it is does not matter: if one keeps it, all are left alone. */
+static int read_visit(struct visit *v)
+{
+	if (rp_fuse_is_served())
+		return rp_read_aside(&v->job, RECORD_UID_UNKNOWN, "stacks of threads that sleep");
+	visit_some(&v->job);
+	return 0;
+}
+
+/* The program writes a byte for each record: so often is the ring read. */
+static int visit_all(struct recording *rec, struct visit *v)
+{
+	int err;
+
+	do {
+		if (read_visit(v))
+			return 0; /* it is said at the end */
+		err = v->got == v->at_once ? record_stacks_drain(rec->stacks) : 0;
+	} while (!err && (v->got || v->error == EAGAIN));
+	if (v->error)
+		err = rp_fail(-v->error, "running an iterator: %s", strerror(v->error));
+	drop(&v->job);
+	return err;
 }
 
 int record_asleep_visit(struct recording *rec, int program)
 {
 	const struct program_config *c = &rec->config;
-	/* The largest records that fill half of the ring; the program writes a byte for each. */
-	size_t at_once = record_stacks_maps(rec->stacks)[STACK_MAP_EVENTS].max_entries / 2 /
-			 (sizeof(struct stack_record) + c->both_bytes);
+	/* The largest records that fill half of the ring. */
+	const size_t most = record_stacks_maps(rec->stacks)[STACK_MAP_EVENTS].max_entries / 2 /
+			    (sizeof(struct stack_record) + c->both_bytes);
+	struct visit *v = program < 0 ? NULL : malloc(sizeof(*v));
+	int err;
 
-	return program < 0 ? 0 : rp_iterate(program, at_once ? at_once : 1, drain, rec);
+	if (program < 0)
+		return 0;
+	if (!v)
+		return -ENOMEM;
+	*v = (struct visit){ .job = { visit_some, drop },
+			     .fd = rp_iterator(program),
+			     .at_once = most < 1      ? 1
+					: most < 4096 ? most
+						      : 4096 };
+	if (v->fd >= 0)
+		return visit_all(rec, v);
+	err = v->fd;
+	free(v);
+	return err;
 }
 
 int record_asleep_begin(struct recording *rec, int program)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A look costs a read of /proc/PID/maps, in which a name is searched. */
-#include <fcntl.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/grow.h"
+#include "symbolize/proc.h"
+
 #include "context_wait.h"
 
 #define FIRST_NS (NS_PER_SECOND / 10)
@@ -70,14 +70,12 @@ static bool has_context(uint32_t pid)
 {
 	static const char name[] = "OTEL_CTX";
 	const size_t kept = sizeof(name) - 2;
-	char path[32], text[AT_ONCE];
+	const int fd = sym_proc_open_maps("/proc", pid);
+	char text[AT_ONCE];
 	size_t have = 0, all = 0;
 	bool found = false;
 	ssize_t n;
-	int fd;
 
-	snprintf(path, sizeof(path), "/proc/%u/maps", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
 	while (fd >= 0 && !found && all < MOST_TEXT &&
 	       (n = read(fd, text + have, sizeof(text) - have)) > 0) {
 		have += (size_t)n;

@@ -7,9 +7,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/fuse.h"
+#include "symbolize/others.h"
 #include "symbolize/proc.h"
 
 #include "remote.h"
@@ -22,22 +26,99 @@
 #define WRITE_PROTECTED (1ULL << 57)
 #define MANY 512
 
-static int open_file(const struct record_remote *r, int directory, const char *name)
+/* ---- aside */
+
+/* False where nobody could keep us waiting now: whose it is was not asked then. */
+static bool is_aside(struct record_remote *r)
+{
+	if (!r->whose && rp_fuse_is_served())
+		r->whose = sym_is_of_others("/proc", (uint32_t)r->pid, &r->uid) ? REMOTE_OF_OTHERS
+										: REMOTE_OURS;
+	return r->whose == REMOTE_OF_OTHERS;
+}
+
+/* ---- the two files */
+
+struct opening {
+	struct rp_aside job;
+	pid_t pid;
+	int directory; /* of the process; < 0: by its number */
+	int memory, pages, error;
+};
+
+static int open_file(const struct opening *o, const char *name)
 {
 	char path[32];
 
-	snprintf(path, sizeof(path), "/proc/%d/%s", (int)r->pid, name);
-	return directory < 0 ? open(path, O_RDONLY | O_CLOEXEC)
-			     : openat(directory, name, O_RDONLY | O_CLOEXEC);
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)o->pid, name);
+	return o->directory < 0 ? open(path, O_RDONLY | O_CLOEXEC)
+				: openat(o->directory, name, O_RDONLY | O_CLOEXEC);
+}
+
+static void open_both(struct rp_aside *job)
+{
+	struct opening *o = (struct opening *)job;
+
+	o->memory = open_file(o, "mem");
+	o->error = errno;
+	o->pages = o->memory < 0 ? -1 : open_file(o, "pagemap");
+	o->error = o->memory >= 0 && o->pages < 0 ? errno : o->error;
+}
+
+static void close_files(int memory, int pages)
+{
+	if (memory >= 0)
+		close(memory);
+	if (pages >= 0)
+		close(pages);
+}
+
+static void drop_opening(struct rp_aside *job)
+{
+	struct opening *o = (struct opening *)job;
+
+	close_files(o->memory, o->pages);
+	if (o->directory >= 0)
+		close(o->directory);
+	free(o);
+}
+
+/* The files, or what is wrong, is in *o. */
+static void open_aside(struct opening *o, uid_t uid)
+{
+	struct opening *copy = malloc(sizeof(*copy));
+
+	o->error = ENOMEM;
+	if (!copy)
+		return;
+	*copy = *o;
+	copy->directory = o->directory < 0 ? -1 : dup(o->directory);
+	o->error = -sym_read_aside(&copy->job, (uint32_t)o->pid, uid);
+	if (o->error)
+		return;
+	o->memory = copy->memory;
+	o->pages = copy->pages;
+	o->error = copy->error;
+	copy->memory = copy->pages = -1;
+	drop_opening(&copy->job);
 }
 
 int record_remote_open_at(struct record_remote *r, int directory)
 {
+	struct opening o = { .job = { open_both, drop_opening },
+			     .pid = r->pid,
+			     .directory = directory,
+			     .memory = -1,
+			     .pages = -1 };
+
 	if (!r->is_open) {
-		r->memory = open_file(r, directory, "mem");
-		r->error = errno;
-		r->pages = r->memory < 0 ? -1 : open_file(r, directory, "pagemap");
-		r->error = r->memory >= 0 && r->pages < 0 ? errno : r->error;
+		if (is_aside(r))
+			open_aside(&o, r->uid);
+		else
+			open_both(&o.job);
+		r->memory = o.memory;
+		r->pages = o.pages;
+		r->error = o.error;
 		r->since_ns = r->by_files ? rp_monotonic_ns() : 0;
 	}
 	r->is_open = true;
@@ -61,7 +142,7 @@ static bool is_there(uint64_t entry)
 }
 
 /* How many of the bytes from an address on are on pages that are there. */
-static size_t there(const struct record_remote *r, uint64_t address, size_t n)
+static size_t there(int pages, uint64_t address, size_t n)
 {
 	const uint64_t first = address / page_bytes(),
 		       all = (address + n - 1) / page_bytes() - first + 1;
@@ -71,7 +152,7 @@ static size_t there(const struct record_remote *r, uint64_t address, size_t n)
 		ssize_t got;
 
 		some = all - good < MANY ? all - good : MANY;
-		got = pread(r->pages, entries, some * sizeof(*entries),
+		got = pread(pages, entries, some * sizeof(*entries),
 			    (off_t)((first + good) * sizeof(*entries)));
 		if (got != (ssize_t)(some * sizeof(*entries)))
 			break;
@@ -146,30 +227,91 @@ static size_t read_page_of_file(struct record_remote *r, uint64_t address, void 
 
 /* ---- both */
 
+enum { MOST_AT_ONCE = 1 << 20 };
+
+struct piece {
+	struct rp_aside job;
+	int memory, pages, error;
+	uint64_t address;
+	size_t n, got;
+	char *to;
+	char copy[];
+};
+
+/* What is there of it, from its first byte on. */
+static void read_piece(struct rp_aside *job)
+{
+	struct piece *p = (struct piece *)job;
+	const size_t some = there(p->pages, p->address, p->n);
+	const ssize_t got = some ? pread(p->memory, p->to, some, (off_t)p->address) : 0;
+
+	p->error = got < 0 ? errno : 0;
+	p->got = got < 0 ? 0 : (size_t)got;
+}
+
+/* With the files, which whoever asked for it has no more. */
+static void drop_piece(struct rp_aside *job)
+{
+	const struct piece *p = (const struct piece *)job;
+
+	close_files(p->memory, p->pages);
+	free(job);
+}
+
+static void read_piece_aside(struct record_remote *r, struct piece *p)
+{
+	const size_t n = p->n < MOST_AT_ONCE ? p->n : MOST_AT_ONCE;
+	struct piece *copy = malloc(sizeof(*copy) + n);
+
+	p->error = ENOMEM;
+	if (!copy)
+		return;
+	*copy = *p;
+	copy->n = n;
+	copy->to = copy->copy;
+	p->error = -sym_read_aside(&copy->job, (uint32_t)r->pid, r->uid);
+	if (p->error) {
+		r->memory = r->pages = -1;
+		return;
+	}
+	p->error = copy->error;
+	p->got = copy->got;
+	memcpy(p->to, copy->copy, copy->got);
+	free(copy);
+}
+
+/* How many bytes came; 0 with r->error: none will. */
+static size_t read_some(struct record_remote *r, uint64_t address, char *to, size_t n)
+{
+	struct piece p = { .job = { read_piece, drop_piece },
+			   .memory = r->memory,
+			   .pages = r->pages,
+			   .address = address,
+			   .n = n,
+			   .to = to };
+
+	if (is_aside(r))
+		read_piece_aside(r, &p);
+	else
+		read_piece(&p.job);
+	if (p.error)
+		r->error = p.error;
+	else if (!p.got)
+		p.got = read_page_of_file(r, address, to, n);
+	return p.got;
+}
+
 size_t record_remote_read_some(struct record_remote *r, uint64_t address, void *out, size_t n)
 {
-	char *to = out;
-	size_t done = 0;
+	size_t done = 0, got = 1;
 
 	if (record_remote_open_at(r, -1))
 		return 0;
 	r->error = EFAULT;
 	if (address >> 63 || n >> 63)
 		return 0;
-	while (done < n) {
-		const size_t some = there(r, address + done, n - done);
-		ssize_t got = some ? pread(r->memory, to + done, some, (off_t)(address + done)) : 0;
-
-		if (got < 0) {
-			r->error = errno;
-			break;
-		}
-		if (!some)
-			got = (ssize_t)read_page_of_file(r, address + done, to + done, n - done);
-		if (!got)
-			break;
-		done += (size_t)got;
-	}
+	for (; done < n && got; done += got)
+		got = read_some(r, address + done, (char *)out + done, n - done);
 	return done;
 }
 
@@ -180,10 +322,8 @@ bool record_remote_read(struct record_remote *r, uint64_t address, void *out, si
 
 void record_remote_close(struct record_remote *r)
 {
-	if (r->is_open && r->memory >= 0)
-		close(r->memory);
-	if (r->is_open && r->pages >= 0)
-		close(r->pages);
+	if (r->is_open)
+		close_files(r->memory, r->pages);
 	for (uint32_t i = 0; i < r->nfiles && i < REMOTE_FILES; i++)
 		close(r->files[i].fd);
 	*r = (struct record_remote){ .pid = r->pid, .by_files = r->by_files, .error = r->error };

@@ -5,6 +5,7 @@
  * likes, and no signal but SIGKILL ends that. So only pages that are there are read, and by
  * /proc/PID/mem, where a userfaultfd is an error, not by process_vm_readv(2). What is not there yet
  * of a file that is mapped, as are texts that a program never looks at, can be read from the file.
+ * Where the owner could keep the memory locked as a whole, a thread reads it (base/aside.h).
  */
 #ifndef RECORD_REMOTE_H
 #define RECORD_REMOTE_H
@@ -28,6 +29,8 @@ struct record_remote {
 	bool is_open;
 	int memory, pages;
 	int error; /* of the last read that failed */
+	enum { REMOTE_NOT_ASKED, REMOTE_OURS, REMOTE_OF_OTHERS } whose;
+	uid_t uid; /* of others */
 	struct remote_file files[REMOTE_FILES];
 	uint32_t nfiles;	    /* of all times: the oldest goes first */
 	uint64_t since_ns, look_ns; /* since when it is open; spent on looking for files */

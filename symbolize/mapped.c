@@ -9,6 +9,7 @@
 
 #include "base/file.h"
 #include "base/fuse.h"
+#include "others.h"
 #include "proc.h"
 
 static int link_to(char path[PATH_MAX], const char *proc, uint32_t pid, uint64_t start,
@@ -36,9 +37,20 @@ static int get_hold(const char *proc, uint32_t pid, uint64_t start, uint64_t end
 	return err;
 }
 
+/*
+ * Whoever asks for a link in map_files that another one waits for waits without an end: not even
+ * SIGKILL helps. So nobody does where the process itself may be that other one.
+ */
+static bool may_wait(const char *proc, uint32_t pid)
+{
+	uid_t uid;
+
+	return sym_has_to_be_aside(proc, pid, &uid);
+}
+
 int sym_proc_open_mapped(const char *proc, uint32_t pid, uint64_t start, uint64_t end)
 {
-	const int held = get_hold(proc, pid, start, end);
+	const int held = may_wait(proc, pid) ? -EACCES : get_hold(proc, pid, start, end);
 	int fd = held;
 
 	if (held >= 0) {
@@ -48,18 +60,31 @@ int sym_proc_open_mapped(const char *proc, uint32_t pid, uint64_t start, uint64_
 	return fd;
 }
 
+/* By its path, if that leads to it. */
+static int open_path(const char *proc, uint32_t pid, const struct sym_proc_map *m)
+{
+	const int fd = sym_proc_open_in_root(proc, pid, m->path);
+	struct stat st;
+
+	if (fd < 0 || (!fstat(fd, &st) && st.st_ino == m->inode))
+		return fd;
+	close(fd);
+	return -ESTALE;
+}
+
 /* What is on a device is looked at by one system call: there are many. */
 int sym_proc_stat_mapped(const char *proc, uint32_t pid, const struct sym_proc_map *m,
 			 struct stat *st)
 {
+	const bool by_path = may_wait(proc, pid);
 	char path[PATH_MAX];
 	int fd, err;
 
-	if (m->dev_major) {
+	if (m->dev_major && !by_path) {
 		err = link_to(path, proc, pid, m->start, m->end);
 		return err ? err : stat(path, st) ? -errno : 0;
 	}
-	fd = get_hold(proc, pid, m->start, m->end);
+	fd = by_path ? open_path(proc, pid, m) : get_hold(proc, pid, m->start, m->end);
 	if (fd < 0)
 		return fd;
 	err = fstat(fd, st) ? -errno : 0;

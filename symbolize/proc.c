@@ -13,7 +13,7 @@
 
 #include "proc.h"
 
-static int open_file(const char *proc, uint32_t pid, const char *name)
+int sym_proc_open_file(const char *proc, uint32_t pid, const char *name)
 {
 	char path[PATH_MAX];
 	int fd;
@@ -31,7 +31,7 @@ static int read_file(const char *proc, uint32_t pid, const char *name, char *buf
 {
 	size_t have = 0;
 	ssize_t n = 0;
-	int fd = open_file(proc, pid, name);
+	int fd = sym_proc_open_file(proc, pid, name);
 
 	if (fd < 0)
 		return fd;
@@ -130,7 +130,7 @@ static int take_lines(char *buf, size_t *have, int (*fn)(void *ctx, const struct
 int sym_proc_maps(const char *proc, uint32_t pid,
 		  int (*fn)(void *ctx, const struct sym_proc_map *m), void *ctx)
 {
-	int fd = open_file(proc, pid, "maps"), ret = 0;
+	int fd = sym_proc_open_maps(proc, pid), ret = 0;
 	char buf[MAPS_AT_ONCE + 1];
 	size_t have = 0;
 	ssize_t n = 1;

@@ -26,9 +26,18 @@ struct sym_proc_ids {
  * not ours to look at, -ENOMEM, -EPROTO for contents that make no sense.
  */
 
+/* A descriptor to read one of its files from: "stat". */
+int sym_proc_open_file(const char *proc, uint32_t pid, const char *name);
+
 /* Calls @fn on each mapping, in order of address, until it returns non-zero, and returns that. */
 int sym_proc_maps(const char *proc, uint32_t pid,
 		  int (*fn)(void *ctx, const struct sym_proc_map *m), void *ctx);
+
+/*
+ * A descriptor to read them from as text, as in /proc/PID/maps; or a negative errno. -EBUSY: its
+ * user keeps who reads waiting (base/aside.h).
+ */
+int sym_proc_open_maps(const char *proc, uint32_t pid);
 
 /* When it started, in ns of CLOCK_MONOTONIC, to a clock tick (10 ms). */
 int sym_proc_start(const char *proc, uint32_t pid, uint64_t *time);
@@ -66,7 +75,8 @@ int sym_proc_follow_here(const char *path);
 /*
  * The file of the mapping of a process that begins and ends there, be it deleted or in another
  * mount namespace: a descriptor of it open for reading; or what stat(2) says of it, and 0; or a
- * negative errno. -EACCES: another user answers for it (base/fuse.h).
+ * negative errno. -EACCES: another user answers for it (base/fuse.h), or may keep who looks there
+ * waiting (base/aside.h). Then the second one goes by the path.
  */
 int sym_proc_open_mapped(const char *proc, uint32_t pid, uint64_t start, uint64_t end);
 int sym_proc_stat_mapped(const char *proc, uint32_t pid, const struct sym_proc_map *m,

@@ -3,7 +3,6 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +11,7 @@
 
 #include "base/grow.h"
 #include "cli/views.h"
+#include "symbolize/proc.h"
 #include "trace.h"
 
 bool trace_usdt_strings(const char *text, uint32_t *out)
@@ -153,15 +153,11 @@ static void list_probe(const struct record_probe *p)
 }
 
 /* A thread of the kernel has no files mapped; of others not all can be looked at. */
-static bool can_look(const char *pid)
+static bool can_look(uint32_t pid)
 {
-	char path[64], c;
-	int fd;
-	bool can;
-
-	snprintf(path, sizeof(path), "/proc/%.20s/maps", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	can = fd >= 0 && read(fd, &c, 1) == 1;
+	const int fd = sym_proc_open_maps("/proc", pid);
+	char c;
+	const bool can = fd >= 0 && read(fd, &c, 1) == 1;
 	if (fd >= 0)
 		close(fd);
 	return can;
@@ -180,7 +176,7 @@ static int all_processes(struct record_ids *out)
 		char *end;
 		const uint32_t pid = (uint32_t)strtoul(d->d_name, &end, 10);
 
-		if (isdigit((unsigned char)*d->d_name) && !*end && can_look(d->d_name))
+		if (isdigit((unsigned char)*d->d_name) && !*end && can_look(pid))
 			err = RP_PUSH(ids.id, n, capacity, pid);
 	}
 	if (proc)

@@ -347,10 +347,10 @@ int rp_attach_tracepoint(int prog_fd, const char *group, const char *event, uint
 /* name NULL for programs with a BTF target (tp_btf). */
 int rp_attach_raw_tracepoint(int prog_fd, const char *name, struct rp_link **out);
 /*
- * Runs an iterator program (BPF_TRACE_ITER, target "task") once. What it writes is thrown away; at
- * each at_once bytes (at most 4096) between(), if any, is called, whose error ends it. 5.8.
+ * A descriptor by which an iterator program (BPF_TRACE_ITER, target "task") runs: read(2) visits as
+ * many as write what it has room for, and is 0 at the end; -EAGAIN: it has not come so far. 5.8.
  */
-int rp_iterate(int prog_fd, size_t at_once, int (*between)(void *ctx), void *ctx);
+int rp_iterator(int prog_fd);
 /* fentry, fexit, fmod_ret: the target is in the program. -EOPNOTSUPP where the kernel cannot (its
  * errno 524), -EPERM where it may not: try kprobe_multi, then kprobe. */
 int rp_attach_trace(int prog_fd, struct rp_link **out);

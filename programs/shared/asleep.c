@@ -34,6 +34,9 @@ enum {
 
 #define MAX_LEVELS 32 /* of control groups */
 
+/* In the lock of its mappings (kernel/locking/rwsem.c): a writer has it, or waits for it. */
+#define LOCK_IS_KEPT 7
+
 /* clang-format off */
 /* To the label unless the task in R6 sleeps and has left a CPU R0 times. R0 is destroyed. */
 #define STILL_ASLEEP(awake)                                                                        \
@@ -153,6 +156,16 @@ LABEL(sleeps),
 	JNE32(R1, STACK_NO_TABLE, out),
 
 LABEL(walk),
+	/* Who reads memory that is locked waits as long as the process likes (base/aside.h). */
+	WHEN(struct sched_config, kept_locks),
+		LD_FIELD(R1, R6, "task_struct", "real_cred.uid.val"),
+		JEQ32(R1, 0, is_open), /* root's are not kept for long */
+		LD_FIELD(R1, R6, "task_struct", "mm"),
+		JEQ(R1, 0, is_open),
+		LD_FIELD(R1, R1, "mm_struct", "mmap_lock.count.counter"),
+		JSET(R1, LOCK_IS_KEPT, out),
+LABEL(is_open),
+	END,
 	MOV_REG(R1, R6),
 	LDX(DW, R2, R10, IDS),
 	MOV_REG(R3, R7),
@@ -238,6 +251,7 @@ static const struct sched_config usual_config = {
 		    .ring_mark = 1 << 18 },
 	.state_renamed = 1,
 	.states = THREAD_WAITING,
+	.kept_locks = 1,
 };
 
 const struct rp_program rp_asleep_programs[] = {

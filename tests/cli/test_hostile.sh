@@ -133,12 +133,18 @@ if command -v xmllint >/dev/null; then
 		fail 'a weird name' 'SVG is not well-formed'
 fi
 # A file on a user's file system that answers no more, under an overlay of theirs: who looks at it waits for ever.
-mknod "$tmp/fuse" c 10 229 2>/dev/null && chmod 666 "$tmp/fuse" && mkdir -m 777 "$tmp/stalls" && chmod a+x "$tmp"
-setpriv --reuid=65534 --regid=65534 --clear-groups "$work/stalls" "$tmp/fuse" "$tmp/stalls" 300 >"$tmp/stalled" 2>/dev/null &
-stalls=$!
-while [ ! -s "$tmp/stalled" ] && kill -0 $stalls 2>/dev/null; do
-	sleep 0.1
-done
+mknod "$tmp/fuse" c 10 229 2>/dev/null && chmod 666 "$tmp/fuse" && chmod a+x "$tmp"
+# stall [locked]
+stall() {
+	rm -rf "$tmp/stalled" "$tmp/stalls"
+	mkdir -m 777 "$tmp/stalls"
+	setpriv --reuid=65534 --regid=65534 --clear-groups "$work/stalls" "$tmp/fuse" "$tmp/stalls" 300 "$@" >"$tmp/stalled" 2>/dev/null &
+	stalls=$!
+	while [ ! -s "$tmp/stalled" ] && kill -0 $stalls 2>/dev/null; do
+		sleep 0.1
+	done
+}
+stall
 if [ -s "$tmp/stalled" ]; then
 	for command in cpu wall lock; do
 		run timeout -s KILL 60 "$rawprof" $command -a -d 1 --format folded
@@ -150,6 +156,26 @@ if [ -s "$tmp/stalled" ]; then
 	has 'a file that nobody answers for: it is said' "$err" 'over/stalled.*: Permission denied'
 else
 	skip 'a file that nobody answers for' 'no FUSE here, or no user namespaces'
+fi
+kill -KILL $stalls 2>/dev/null
+
+# A process whose mappings and memory stay locked: who reads them waits for ever.
+stall locked
+if [ -s "$tmp/stalled" ]; then
+	for command in cpu wall offcpu; do
+		run timeout -s KILL 60 "$rawprof" $command -a -d 1 --format folded
+		is "a process that keeps its lock: $command ends" "$status" 0
+		ledger_closes "a process that keeps its lock: $command"
+	done
+	folded -F 499 -d 1 -p "$(cat "$tmp/stalled")"
+	holds 'a process that keeps its lock: what it runs is seen' "$(share "$out" '^stalls;') > 90"
+	"$work/deep" 60 &
+	deep=$!
+	folded -a -F 499 -d 1
+	has 'a process that keeps its lock: others have names' "$out" '^deep;.*;visit;'
+	kill $deep
+else
+	skip 'a process that keeps its lock' 'no FUSE here, or no user namespaces'
 fi
 kill -KILL $stalls 2>/dev/null
 

@@ -134,6 +134,27 @@ START_TEST(test_nothing)
 }
 END_TEST
 
+/* What a user could keep locked is read by another thread, piece by piece (base/aside.h). */
+START_TEST(test_of_others)
+{
+	enum { BYTES = (5 << 19) + 3, AT = 1001 };
+	struct record_remote r = { .pid = getpid(), .whose = REMOTE_OF_OTHERS, .uid = 1234 };
+	char *from = malloc(BYTES), *to = malloc(BYTES);
+
+	for (int i = 0; i < BYTES; i++)
+		from[i] = (char)(i * 7 + i / 251);
+	ck_assert(record_remote_read(&r, (uintptr_t)from, to, BYTES));
+	ck_assert_mem_eq(from, to, BYTES);
+	ck_assert_uint_eq(record_remote_read_some(&r, (uintptr_t)from + AT, to, 100), 100);
+	ck_assert_mem_eq(from + AT, to, 100);
+	ck_assert(!record_remote_read(&r, 0, to, 1));
+	record_remote_close(&r);
+	ck_assert(!can_read(map_page()));
+	free(from);
+	free(to);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("memory of others");
@@ -148,6 +169,7 @@ int main(void)
 	tcase_add_test(tc, test_from_the_file);
 	tcase_add_test(tc, test_both);
 	tcase_add_test(tc, test_nothing);
+	tcase_add_test(tc, test_of_others);
 	srunner_run_all(r, CK_NORMAL);
 	failed = srunner_ntests_failed(r);
 	srunner_free(r);

@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * stalls DEVICE DIRECTORY SECONDS: burns CPU time in a program whose file nobody can look at. It
- * lies on a file system in user space (FUSE), under an overlay that this user has mounted in a
- * namespace of their own. Once it burns, its server answers no more; then this prints the number of
- * its process, and ends after so many seconds.
+ * stalls DEVICE DIRECTORY SECONDS [locked]: burns CPU time in a program whose file nobody can look
+ * at. It lies on a file system in user space (FUSE), under an overlay that this user has mounted in
+ * a namespace of their own. Once it burns, its server answers no more; then this prints the number
+ * of its process, and ends after so many seconds.
+ *
+ * "locked": it burns in a process whose mappings and memory nobody can look at. Its server never
+ * answers a write, and one of its threads takes away a page that it has written: the kernel writes
+ * that back with the process's lock held. Another thread wants the lock to write, too, which keeps
+ * out all who want to read.
  *
  * DEVICE is /dev/fuse, or another node of it that the user may open; DIRECTORY an empty one of
  * theirs.
@@ -11,8 +16,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fuse.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -126,6 +133,7 @@ static void serve_one(const struct server *s, const struct fuse_in_header *in, c
 		return answer(s, in->unique, 0, NULL, 0);
 	case FUSE_FORGET:
 	case FUSE_BATCH_FORGET:
+	case FUSE_WRITE: /* never */
 		return;
 	default:
 		answer(s, in->unique, -ENOSYS, NULL, 0);
@@ -192,6 +200,55 @@ static pid_t start_server(const char *device)
 	return pid;
 }
 
+/* ---- the programs */
+
+static bool burn_and_say_so(void)
+{
+	burn_until(thread_cpu_ns() + 50000000);
+	return write(STDOUT_FILENO, "", 1) == 1;
+}
+
+static void *page;
+static atomic_int step;
+
+static void *take_away(void *unused)
+{
+	while (step < 1)
+		usleep(1000);
+	munmap(page, 4096);
+	return unused;
+}
+
+static void *want_lock(void *unused)
+{
+	while (step < 2)
+		usleep(1000);
+	mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	return unused;
+}
+
+/*
+ * Threads come first, as a new one has to map its stack; and once all has been done that will be,
+ * nothing has to be mapped or linked for it.
+ */
+static void burn_locked(void)
+{
+	const int fd = open("lower/" NAME, O_RDWR);
+	pthread_t threads[2];
+
+	page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (page == MAP_FAILED || pthread_create(&threads[0], NULL, take_away, NULL) ||
+	    pthread_create(&threads[1], NULL, want_lock, NULL) || !burn_and_say_so())
+		_exit(3);
+	*(volatile char *)page = 1;
+	step = 1;
+	usleep(200000);
+	step = 2;
+	usleep(200000);
+	while (burn_and_say_so())
+		burn_until(thread_cpu_ns() + 1000000000);
+}
+
 int main(int argc, char **argv)
 {
 	pid_t server, program;
@@ -200,12 +257,11 @@ int main(int argc, char **argv)
 	char byte;
 
 	if (argc == 2) { /* executed from there: with what it needs */
-		burn_until(thread_cpu_ns() + 50000000);
-		if (write(STDOUT_FILENO, "", 1) == 1)
+		if (burn_and_say_so())
 			burn_until(UINT64_MAX);
 		return 1;
 	}
-	if (argc != 4 || chdir(argv[2]))
+	if ((argc != 4 && argc != 5) || chdir(argv[2]))
 		return 2;
 	end = now_ns() + (uint64_t)(atof(argv[3]) * 1e9);
 	enter_namespace();
@@ -222,13 +278,16 @@ int main(int argc, char **argv)
 	program = start_child();
 	if (!program) {
 		dup2(burns[1], STDOUT_FILENO);
+		if (argc == 5)
+			burn_locked();
 		execl("over/" NAME, NAME, "burn", (char *)NULL);
 		_exit(3);
 	}
 	close(burns[1]);
-	if (read(burns[0], &byte, 1) != 1)
-		return 3;
-	*silent = true;
+	for (int i = 4; i < argc + 1; i++)
+		if (read(burns[0], &byte, 1) != 1)
+			return 3;
+	*silent = argc == 4;
 	printf("%d\n", (int)program);
 	fflush(stdout);
 	while (now_ns() < end && !kill(program, 0))

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Threads that read, one for each who waits for them, and users who have kept one. */
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <time.h>
+
+#include "aside.h"
+#include "clock.h"
+#include "lack.h"
+#include "subuid.h"
+
+enum {
+	NOBODY = 65534, /* whom a recording becomes that root began, and others too */
+	USERS = 8, /* who have kept a reader: if each of them still does, no user is looked at */
+};
+#define PATIENCE_NS NS_PER_SECOND /* mostly it takes microseconds */
+#define ALONE_NS (30 * NS_PER_SECOND)
+
+struct reader {
+	struct reader *next;
+	pthread_cond_t ordered, done;
+	struct rp_aside *job; /* NULL: it waits for one */
+	struct user *left_by; /* NULL: whoever gave the job waits for it */
+};
+
+struct user {
+	uid_t uid;
+	uint32_t readers; /* that have not come back */
+	uint64_t until_ns;
+};
+
+/* Of all that follows. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct reader *idle;
+static struct user users[USERS];
+
+/* ---- users */
+
+/* Theirs, or one that may become it; NULL: all are in use. */
+static struct user *find_user(uid_t uid)
+{
+	struct user *other = NULL;
+
+	for (int i = 0; i < USERS; i++) {
+		if (users[i].until_ns && users[i].uid == uid)
+			return &users[i];
+		if (!users[i].readers && (!other || users[i].until_ns < other->until_ns))
+			other = &users[i];
+	}
+	return other;
+}
+
+static bool is_left_alone(uid_t uid)
+{
+	const struct user *u = find_user(uid);
+
+	return !u || (u->uid == uid && (u->readers || u->until_ns > rp_monotonic_ns()));
+}
+
+static struct user *leave_alone(uid_t uid)
+{
+	struct user *u = find_user(uid);
+
+	if (!u)
+		u = users; /* others came first meanwhile: one of them waits for this one, too */
+	else if (u->uid != uid)
+		*u = (struct user){ .uid = uid };
+	u->readers++;
+	u->until_ns = rp_monotonic_ns() + ALONE_NS;
+	return u;
+}
+
+/* ---- in the thread */
+
+static void *read_jobs(void *ctx)
+{
+	struct reader *r = ctx;
+	struct rp_aside *job;
+
+	prctl(PR_SET_NAME, "rawprof-aside");
+	pthread_mutex_lock(&lock);
+	for (;;) {
+		while (!r->job)
+			pthread_cond_wait(&r->ordered, &lock);
+		job = r->job;
+		pthread_mutex_unlock(&lock);
+		job->read(job);
+		pthread_mutex_lock(&lock);
+		r->job = NULL;
+		if (r->left_by)
+			break;
+		pthread_cond_signal(&r->done);
+	}
+	r->left_by->readers--;
+	pthread_mutex_unlock(&lock);
+	job->drop(job);
+	free(r);
+	return NULL;
+}
+
+/* ---- outside of it */
+
+/* A process that was forked has no threads but one. */
+static void forget_all(void)
+{
+	pthread_mutex_init(&lock, NULL);
+	idle = NULL;
+	memset(users, 0, sizeof(users));
+}
+
+static void watch_forks(void)
+{
+	pthread_atfork(NULL, NULL, forget_all);
+}
+
+static int start(struct reader *r)
+{
+	pthread_attr_t detached;
+	sigset_t all, before;
+	pthread_t thread;
+	int err;
+
+	sigfillset(&all);
+	pthread_attr_init(&detached);
+	pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	err = pthread_create(&thread, &detached, read_jobs, r);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	pthread_attr_destroy(&detached);
+	return -err;
+}
+
+/* 0 or a negative errno. */
+static int get_reader(struct reader **out)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	pthread_condattr_t monotonic;
+	struct reader *r = idle;
+	int err;
+
+	pthread_once(&once, watch_forks);
+	*out = r;
+	if (r) {
+		idle = r->next;
+		return 0;
+	}
+	r = calloc(1, sizeof(*r));
+	if (!r)
+		return -ENOMEM;
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	pthread_cond_init(&r->ordered, &monotonic);
+	pthread_cond_init(&r->done, &monotonic);
+	err = start(r);
+	if (err)
+		free(r);
+	*out = err ? NULL : r;
+	return err;
+}
+
+/* False: it has not come back. */
+static bool wait_for(struct reader *r)
+{
+	const uint64_t end = rp_monotonic_ns() + PATIENCE_NS;
+	const struct timespec until = { .tv_sec = (time_t)(end / NS_PER_SECOND),
+					.tv_nsec = (long)(end % NS_PER_SECOND) };
+
+	while (r->job && !pthread_cond_timedwait(&r->done, &lock, &until))
+		;
+	return !r->job;
+}
+
+static int read_by(struct reader *r, struct rp_aside *job, uid_t uid)
+{
+	r->job = job;
+	pthread_cond_signal(&r->ordered);
+	if (wait_for(r)) {
+		r->next = idle;
+		idle = r;
+		return 0;
+	}
+	r->left_by = leave_alone(uid);
+	return -EBUSY;
+}
+
+int rp_read_aside(struct rp_aside *job, uid_t uid, const char *what)
+{
+	struct reader *r = NULL;
+	int err;
+
+	uid = rp_subuid_first(uid);
+	pthread_mutex_lock(&lock);
+	err = is_left_alone(uid) ? -EBUSY : get_reader(&r);
+	if (r)
+		err = read_by(r, job, uid);
+	pthread_mutex_unlock(&lock);
+	if (!r)
+		job->drop(job);
+	if (err)
+		rp_lack(err, what);
+	return err;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Reads that may never return. What a process has mapped, and its memory, is read under a lock of
+ * that process (mmap_lock, and exec_update_lock), which a user who serves a file system in user
+ * space (FUSE) can hold for ever: taking away a page of a file that was written waits, with the
+ * lock held, for who serves it. Whoever reads waits as well, and no signal but SIGKILL ends that.
+ *
+ * As long as a user serves one, a thread reads what belongs to users, and is left behind when it
+ * takes too long. Then nothing is read of that user's processes until it has come back, and for a
+ * while.
+ */
+#ifndef BASE_ASIDE_H
+#define BASE_ASIDE_H
+
+#include <sys/types.h>
+
+/* All that the reader needs is with it: whoever asks may be gone. */
+struct rp_aside {
+	void (*read)(struct rp_aside *job);
+	void (*drop)(struct rp_aside *job); /* frees all of it */
+};
+
+/*
+ * Reads something of @uid's processes, called @what in a message. 0: it was read. -EBUSY: it takes
+ * too long, or they are left alone for now, and the job is no longer the caller's; or another
+ * negative errno, the same.
+ */
+int rp_read_aside(struct rp_aside *job, uid_t uid, const char *what);
+
+#endif
