@@ -27,6 +27,7 @@ struct reader {
 	pthread_cond_t ordered, done;
 	struct rp_aside *job; /* NULL: it waits for one */
 	struct user *left_by; /* NULL: whoever gave the job waits for it */
+	uint64_t cpu_ns;      /* of the last job */
 };
 
 struct user {
@@ -39,6 +40,8 @@ struct user {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct reader *idle;
 static struct user users[USERS];
+
+static _Thread_local uint64_t spent_ns;
 
 /* ---- users */
 
@@ -82,6 +85,7 @@ static void *read_jobs(void *ctx)
 {
 	struct reader *r = ctx;
 	struct rp_aside *job;
+	uint64_t began;
 
 	prctl(PR_SET_NAME, "rawprof-aside");
 	pthread_mutex_lock(&lock);
@@ -90,7 +94,9 @@ static void *read_jobs(void *ctx)
 			pthread_cond_wait(&r->ordered, &lock);
 		job = r->job;
 		pthread_mutex_unlock(&lock);
+		began = rp_thread_cpu_ns();
 		job->read(job);
+		r->cpu_ns = rp_thread_cpu_ns() - began;
 		pthread_mutex_lock(&lock);
 		r->job = NULL;
 		if (r->left_by)
@@ -181,6 +187,7 @@ static int read_by(struct reader *r, struct rp_aside *job, uid_t uid)
 	r->job = job;
 	pthread_cond_signal(&r->ordered);
 	if (wait_for(r)) {
+		spent_ns += r->cpu_ns;
 		r->next = idle;
 		idle = r;
 		return 0;
@@ -205,4 +212,9 @@ int rp_read_aside(struct rp_aside *job, uid_t uid, const char *what)
 	if (err)
 		rp_lack(err, what);
 	return err;
+}
+
+uint64_t rp_aside_cpu_ns(void)
+{
+	return spent_ns;
 }

@@ -12,6 +12,7 @@
 #ifndef BASE_ASIDE_H
 #define BASE_ASIDE_H
 
+#include <stdint.h>
 #include <sys/types.h>
 
 /* All that the reader needs is with it: whoever asks may be gone. */
@@ -26,5 +27,7 @@ struct rp_aside {
  * negative errno, the same.
  */
 int rp_read_aside(struct rp_aside *job, uid_t uid, const char *what);
+/* CPU time that was spent so for this thread, ns. */
+uint64_t rp_aside_cpu_ns(void);
 
 #endif

@@ -3,11 +3,10 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/grow.h"
-#include "symbolize/proc.h"
+#include "symbolize/maps.h"
 
 #include "context_wait.h"
 
@@ -70,14 +69,16 @@ static bool has_context(uint32_t pid)
 {
 	static const char name[] = "OTEL_CTX";
 	const size_t kept = sizeof(name) - 2;
-	const int fd = sym_proc_open_maps("/proc", pid);
 	char text[AT_ONCE];
+	struct sym_maps maps;
 	size_t have = 0, all = 0;
 	bool found = false;
 	ssize_t n;
 
-	while (fd >= 0 && !found && all < MOST_TEXT &&
-	       (n = read(fd, text + have, sizeof(text) - have)) > 0) {
+	if (sym_maps_open(&maps, "/proc", pid))
+		return false;
+	while (!found && all < MOST_TEXT &&
+	       (n = sym_maps_read(&maps, text + have, sizeof(text) - have)) > 0) {
 		have += (size_t)n;
 		all += (size_t)n;
 		found = memmem(text, have, name, sizeof(name) - 1) != NULL;
@@ -86,8 +87,7 @@ static bool has_context(uint32_t pid)
 			have = kept;
 		}
 	}
-	if (fd >= 0)
-		close(fd);
+	sym_maps_close(&maps);
 	return found;
 }
 

@@ -85,6 +85,8 @@ static int open_symbolizer(struct recording *rec)
 		err = sym_user_open(&rec->user, NULL);
 	if (!err)
 		err = sym_demangler_open(&rec->demangler);
+	if (!err)
+		sym_user_set_patience(rec->user, record_look_goes_on, &rec->looks);
 	if (err)
 		return rp_fail(err, "cannot open the symbolizer: %s", strerror(-err));
 	return rec->opt->debuginfod ? use_debuginfod(rec) : 0;
@@ -244,7 +246,8 @@ static int open_tables(struct recording *rec)
 		.jvm = rec->jvm,
 		.script = rec->script,
 		.published = rec->published,
-		.keeper = rec->keeper
+		.keeper = rec->keeper,
+		.looks = &rec->looks
 	};
 	int err = record_tables_open(&rec->tables, &maps);
 
@@ -351,6 +354,7 @@ void record_init(struct recording *rec, const struct record_profiler *profiler,
 	rec->signals = rec->wake = rec->rings = rec->stats = -1;
 	rec->target.ready = rec->target.gate = rec->target.exec_error = -1;
 	record_ksym_init(&rec->ksym);
+	record_looks_init(&rec->looks);
 }
 
 /*

@@ -19,10 +19,14 @@ static int read_process(struct recording *rec, uint32_t pid, bool again)
 {
 	int err;
 
-	if (!rp_id_set_add(&rec->known, pid) && !again)
+	if (rp_id_set_has(&rec->known, pid) && !again)
 		return 0;
+	if (!record_look_begin(&rec->looks, pid))
+		return 0;
+	rp_id_set_add(&rec->known, pid);
 	rp_id_set_add(&rec->threaded, pid); /* or so it may be */
 	err = sym_user_snapshot(rec->user, pid, rp_monotonic_ns());
+	record_look_end(&rec->looks);
 	return err == -ENOMEM ? err : 0; /* gone, or not ours: its frames stay addresses */
 }
 
@@ -33,16 +37,20 @@ static int read_with_tables(struct recording *rec, uint32_t pid, bool again)
 
 	if (!rec->tables || rec->end_ns) /* what it has mapped is not walked any more */
 		return read_process(rec, pid, again);
-	if (!rp_id_set_add(&rec->known, pid) && !again) {
+	if (rp_id_set_has(&rec->known, pid) && !again) {
 		record_tables_publish(rec->tables, pid);
 		return 0;
 	}
+	if (!record_look_begin(&rec->looks, pid))
+		return 0;
+	rp_id_set_add(&rec->known, pid);
 	rp_id_set_add(&rec->threaded, pid);
 	record_tables_begin(rec->tables, pid);
 	err = sym_user_snapshot_with(rec->user, pid, rp_monotonic_ns(), record_tables_map,
 				     rec->tables);
 	if (!err)
 		record_tables_end(rec->tables);
+	record_look_end(&rec->looks);
 	return err == -ENOMEM ? err : 0;
 }
 
@@ -211,6 +219,18 @@ static bool can_wait(const struct recording *rec, uint32_t pid)
 	return rp_id_set_has(&rec->waiting, pid) && rp_id_set_has(&rec->known, pid) && !rec->missed;
 }
 
+/* -ENOMEM. */
+static int keep(struct recording *rec, uint32_t pid)
+{
+	int err;
+
+	if (!record_look_begin(&rec->looks, pid))
+		return 0;
+	err = sym_user_keep(rec->user, pid);
+	record_look_end(&rec->looks);
+	return err == -ENOMEM ? err : 0;
+}
+
 /* While they live: the next look may be too late for a file that ends with its process. */
 static int hold_fresh(struct recording *rec)
 {
@@ -221,8 +241,8 @@ static int hold_fresh(struct recording *rec)
 
 		if (!rp_id_set_has(&rec->read, pid) && !can_wait(rec, pid))
 			err = read_with_tables(rec, pid, rec->missed);
-		if (!err && sym_user_keep(rec->user, pid) == -ENOMEM)
-			err = -ENOMEM;
+		if (!err)
+			err = keep(rec, pid);
 	}
 	rp_id_set_free(&rec->fresh);
 	rp_id_set_free(&rec->waiting);
@@ -414,7 +434,7 @@ static void read_mappers(struct recording *rec)
 
 	for (uint32_t i = 0; i < rec->mappers.count; i++)
 		if (m[i].times > MANY_MAPPINGS)
-			sym_user_snapshot(rec->user, m[i].pid, rp_monotonic_ns());
+			read_process(rec, m[i].pid, true);
 	rp_hash_free(&rec->mappers);
 }
 
@@ -466,6 +486,7 @@ void record_forget_ended(struct recording *rec)
 	read_mappers(rec);
 	use_stacks(rec);
 	sym_user_prune(rec->user, rp_monotonic_ns() - REMEMBERED_NS, what_was_used, NULL);
+	record_looks_settle(&rec->looks);
 	rec->max_events = sym_user_events(rec->user) / 2 * 3;
 	forget_ids(&rec->known);
 	forget_ids(&rec->met);
@@ -501,4 +522,5 @@ void record_processes_free(struct recording *rec)
 	rp_id_set_free(&rec->again);
 	rp_id_set_free(&rec->threaded);
 	rp_hash_free(&rec->mappers);
+	record_looks_free(&rec->looks);
 }

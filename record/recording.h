@@ -30,6 +30,7 @@
 #include "names.h"
 #include "jvm.h"
 #include "languages.h"
+#include "looks.h"
 #include "python.h"
 #include "published.h"
 #include "rewalk.h"
@@ -221,6 +222,7 @@ struct recording {
 	struct id_set again;	 /*   those that have come with new stacks since the last look */
 	struct id_set in_vain;	 /* processes and places that were read for, in a window */
 	struct hash_map mappers; /* that have mapped code since something was forgotten */
+	struct record_looks looks;
 	size_t max_events;	 /* to remember, before processes that ended are forgotten */
 	size_t used;		 /* stacks that the symbolizer knows to keep what names them */
 	uint64_t lost;		 /* records of processes, so far; */

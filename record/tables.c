@@ -75,6 +75,7 @@ struct record_tables {
 	bool has_language; /* of a process that was read */
 	struct map_window starts_window, ranges_window;
 	struct reading *reading;
+	struct record_looks *looks; /* NULL: nobody asks what it costs */
 };
 
 /* NULL if there is no room. */
@@ -145,6 +146,7 @@ int record_tables_open(struct record_tables **out, const struct record_tables_ma
 		return -ENOMEM;
 	f->procs_fd = maps->procs;
 	f->ranges_fd = maps->mappings;
+	f->looks = maps->looks;
 	f->by_file = maps->files >= 0;
 	f->from.only_hit = maps->only_hit;
 	f->from.astray = &f->astray;
@@ -567,6 +569,11 @@ int record_tables_fd(const struct record_tables *f)
 struct record_table_store *record_tables_store(const struct record_tables *f)
 {
 	return f->from.store;
+}
+
+struct record_looks *record_tables_looks(const struct record_tables *f)
+{
+	return f->looks;
 }
 
 bool record_tables_are_busy(const struct record_tables *f)

@@ -30,12 +30,14 @@ struct record_tables_maps {
 	struct record_script *script;
 	struct record_published *published;
 	struct record_keeper *keeper; /* puts tables into the cache; NULL: this process does */
+	struct record_looks *looks;   /* what reading a process costs; NULL: nobody asks */
 };
 int record_tables_open(struct record_tables **out, const struct record_tables_maps *maps);
 void record_tables_close(struct record_tables *f);
 
 /* Reads the mappings of a process and publishes them. One that cannot be read is skipped. */
 void record_tables_publish(struct record_tables *f, uint32_t pid);
+struct record_looks *record_tables_looks(const struct record_tables *f);
 /* In three steps, for mappings that another reads too: begin, map for each of them, end. */
 struct sym_proc_map;
 void record_tables_begin(struct record_tables *f, uint32_t pid);

@@ -5,19 +5,50 @@
 #include "base/lack.h"
 #include "symbolize/proc.h"
 
+#include "looks.h"
 #include "tables.h"
 
-void record_tables_publish(struct record_tables *f, uint32_t pid)
+struct publishing {
+	struct record_tables *f;
+	struct record_looks *looks;
+	uint32_t count;
+};
+
+/* So many mappings are looked at before it is asked whether that may go on. */
+#define MANY 128
+
+static int take_map(void *ctx, const struct sym_proc_map *m)
 {
+	struct publishing *p = ctx;
+
+	if (p->looks && ++p->count % MANY == 0 && !record_look_goes_on(p->looks, 0))
+		return 1;
+	return record_tables_map(p->f, m);
+}
+
+static void publish(struct record_tables *f, uint32_t pid)
+{
+	struct publishing p = { f, record_tables_looks(f), 0 };
 	char path[32];
 	int err;
 
 	record_tables_begin(f, pid);
-	err = sym_proc_maps("/proc", pid, record_tables_map, f);
+	err = sym_proc_maps("/proc", pid, take_map, &p);
 	if (err >= 0) {
 		record_tables_end(f);
 		return;
 	}
 	snprintf(path, sizeof(path), "/proc/%u/maps", pid);
 	rp_lack(err, path);
+}
+
+void record_tables_publish(struct record_tables *f, uint32_t pid)
+{
+	struct record_looks *looks = record_tables_looks(f);
+
+	if (looks && !record_look_begin(looks, pid))
+		return;
+	publish(f, pid);
+	if (looks)
+		record_look_end(looks);
 }

@@ -53,6 +53,7 @@ void sym_files_free(struct sym_files *fs)
 	}
 	free(fs->items);
 	rp_index_free(&fs->index);
+	rp_hash_free(&fs->owners);
 	*fs = (struct sym_files){ 0 };
 }
 
@@ -301,8 +302,7 @@ struct sym_image *sym_files_image(struct sym_files *fs, uint32_t pid, const stru
 	f->tries++;
 	f->last_pid = pid;
 	if (f->fd >= 0) {
-		try_fd(fs, f, pid, f->fd);
-		f->fd = -1;
+		try_fd(fs, f, pid, sym_file_release(fs, f));
 	}
 	for (int way = 0; way < WAYS && !f->settled; way++) {
 		int fd = open_way(fs, f, pid, m, way);
@@ -371,11 +371,14 @@ void sym_files_keep(struct sym_files *fs, uint32_t pid, const struct sym_mapping
 {
 	struct sym_file *f = &fs->items[m->file];
 	struct stat st;
+	int fd = -1;
 
 	if (f->kind != SYM_FILE || f->settled || f->reachable || f->fd >= 0)
 		return;
 	f->reachable = is_installed(f->path) && !stat(f->path, &st) && S_ISREG(st.st_mode) &&
 		       (!f->inode || (st.st_ino == f->inode && st.st_dev == f->dev));
-	for (int way = 0; way < 2 && !f->reachable && f->fd < 0; way++)
-		f->fd = open_way(fs, f, pid, m, way);
+	for (int way = 0; way < 2 && !f->reachable && fd < 0; way++)
+		fd = open_way(fs, f, pid, m, way);
+	if (fd >= 0)
+		sym_file_hold(fs, f, fd);
 }

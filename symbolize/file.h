@@ -50,6 +50,7 @@ struct sym_file {
 	uint8_t tries;		 /* at opening it */
 	uint32_t last_pid;	 /* through which it was tried */
 	int fd;			 /* held for a process that may be gone when it is needed; -1 */
+	uid_t holder;		 /* in whose share that is (held.c) */
 	struct sym_image *image; /* the owner's; NULL: not ELF, or not found yet */
 };
 
@@ -64,10 +65,17 @@ struct sym_files {
 	struct sym_strings *strings; /* the owner's, like proc */
 	const char *proc;
 	struct sym_debuginfod *server; /* where to ask for debug files; or NULL */
+	struct hash_map owners;	       /* of files that are held open */
+	uint32_t held;		       /* of owners but root */
 };
 
 void sym_files_init(struct sym_files *fs, struct sym_strings *strings, const char *proc);
 void sym_files_free(struct sym_files *fs);
+
+/* Holds @fd, which it takes, unless its owner has too many. */
+void sym_file_hold(struct sym_files *fs, struct sym_file *f, int fd);
+/* The descriptor that is held, which is the caller's from then on; -1: none. */
+int sym_file_release(struct sym_files *fs, struct sym_file *f);
 
 /*
  * The number of the file that a mapping is of: one for each file. @key.path is copied.

@@ -108,7 +108,7 @@ static void drop_files(struct sym_files *fs, struct rest *r)
 
 		if (r->number[i] == GONE) {
 			if (f->fd >= 0)
-				close(f->fd);
+				close(sym_file_release(fs, f));
 			continue;
 		}
 		f->path = kept(r, f->path);

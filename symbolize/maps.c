@@ -1,82 +1,119 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The text of /proc/PID/maps: the file itself, or a copy that was made aside. */
+/* The text of /proc/PID/maps, read where that cannot keep us waiting. */
 #include <errno.h>
 #include <stdlib.h>
-#include <sys/mman.h>
+#include <string.h>
 #include <unistd.h>
 
-#include "others.h"
+#include "maps.h"
 #include "proc.h"
 
-/* 65,530 mappings with paths of 160 bytes; of more those that come first. */
-#define MOST_TEXT (16 << 20)
-
-struct copying {
+struct opening {
 	struct rp_aside job;
 	uint32_t pid;
 	int fd; /* or a negative errno */
 };
 
-/* 0 or a negative errno. */
-static int copy(int from, int to)
+static void open_maps(struct rp_aside *job)
 {
-	char text[1 << 14];
-	size_t all = 0;
-	ssize_t n;
+	struct opening *o = (struct opening *)job;
 
-	while (all < MOST_TEXT && (n = read(from, text, sizeof(text)))) {
-		if (n < 0 || write(to, text, (size_t)n) != n)
-			return n < 0 ? -errno : -ENOMEM;
-		all += (size_t)n;
-	}
-	return lseek(to, 0, SEEK_SET) ? -errno : 0;
+	o->fd = sym_proc_open_file("/proc", o->pid, "maps");
 }
 
-static void read_maps(struct rp_aside *job)
+static void drop_opening(struct rp_aside *job)
 {
-	struct copying *c = (struct copying *)job;
-	const int from = sym_proc_open_file("/proc", c->pid, "maps");
-	int err;
+	const struct opening *o = (const struct opening *)job;
 
-	c->fd = from < 0 ? from : memfd_create("maps", MFD_CLOEXEC);
-	if (from < 0)
-		return;
-	err = c->fd < 0 ? -errno : copy(from, c->fd);
-	if (err && c->fd >= 0)
-		close(c->fd);
-	c->fd = err ? err : c->fd;
-	close(from);
+	if (o->fd >= 0)
+		close(o->fd);
+	free(job);
 }
 
-static void drop(struct rp_aside *job)
+static int open_aside(const struct sym_maps *m)
 {
-	struct copying *c = (struct copying *)job;
-
-	if (c->fd >= 0)
-		close(c->fd);
-	free(c);
-}
-
-static int copy_aside(uint32_t pid, uid_t uid)
-{
-	struct copying *c = malloc(sizeof(*c));
+	struct opening *o = malloc(sizeof(*o));
 	int fd;
 
-	if (!c)
+	if (!o)
 		return -ENOMEM;
-	*c = (struct copying){ .job = { read_maps, drop }, .pid = pid, .fd = -1 };
-	fd = sym_read_aside(&c->job, pid, uid);
+	*o = (struct opening){ .job = { open_maps, drop_opening }, .pid = m->pid, .fd = -1 };
+	fd = sym_read_aside(&o->job, m->pid, m->uid);
 	if (fd)
 		return fd;
-	fd = c->fd;
-	free(c);
+	fd = o->fd;
+	free(o);
 	return fd;
 }
 
-int sym_proc_open_maps(const char *proc, uint32_t pid)
+int sym_maps_open(struct sym_maps *m, const char *proc, uint32_t pid)
 {
-	uid_t uid;
+	*m = (struct sym_maps){ .pid = pid };
+	m->is_aside = sym_has_to_be_aside(proc, pid, &m->uid);
+	m->fd = m->is_aside ? open_aside(m) : sym_proc_open_file(proc, pid, "maps");
+	return m->fd < 0 ? m->fd : 0;
+}
 
-	return sym_has_to_be_aside(proc, pid, &uid) ? copy_aside(pid, uid)
-						    : sym_proc_open_file(proc, pid, "maps");
+struct piece {
+	struct rp_aside job;
+	int fd;	     /* which goes with it, if it is left behind */
+	ssize_t got; /* or a negative errno */
+	size_t n;
+	char text[];
+};
+
+static void read_piece(struct rp_aside *job)
+{
+	struct piece *p = (struct piece *)job;
+
+	p->got = read(p->fd, p->text, p->n);
+	if (p->got < 0)
+		p->got = -errno;
+}
+
+static void drop_piece(struct rp_aside *job)
+{
+	close(((const struct piece *)job)->fd);
+	free(job);
+}
+
+static ssize_t read_aside(struct sym_maps *m, char *text, size_t n)
+{
+	struct piece *p = malloc(sizeof(*p) + n);
+	ssize_t got;
+
+	if (!p)
+		return -ENOMEM;
+	*p = (struct piece){ .job = { read_piece, drop_piece }, .fd = m->fd, .n = n };
+	got = sym_read_aside(&p->job, m->pid, m->uid);
+	if (got) {
+		m->fd = -1;
+		return got;
+	}
+	got = p->got;
+	if (got > 0)
+		memcpy(text, p->text, (size_t)got);
+	free(p);
+	return got;
+}
+
+ssize_t sym_maps_read(struct sym_maps *m, char *text, size_t n)
+{
+	ssize_t got;
+
+	if (m->fd < 0)
+		return -EBADF;
+	if (m->is_aside)
+		return read_aside(m, text, n);
+	do
+		got = read(m->fd, text, n);
+	while (got < 0 && errno == EINTR);
+	return got < 0 ? -errno : got;
+}
+
+void sym_maps_close(struct sym_maps *m)
+{
+	if (m->fd >= 0)
+		close(m->fd);
+	m->fd = -1;
 }

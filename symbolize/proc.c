@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "maps.h"
 #include "proc.h"
 
 int sym_proc_open_file(const char *proc, uint32_t pid, const char *name)
@@ -130,24 +131,23 @@ static int take_lines(char *buf, size_t *have, int (*fn)(void *ctx, const struct
 int sym_proc_maps(const char *proc, uint32_t pid,
 		  int (*fn)(void *ctx, const struct sym_proc_map *m), void *ctx)
 {
-	int fd = sym_proc_open_maps(proc, pid), ret = 0;
 	char buf[MAPS_AT_ONCE + 1];
+	struct sym_maps maps;
+	int ret = sym_maps_open(&maps, proc, pid);
 	size_t have = 0;
 	ssize_t n = 1;
 
-	if (fd < 0)
-		return fd;
 	while (!ret && n) {
-		n = read(fd, buf + have, MAPS_AT_ONCE - have);
-		if (n < 0 && errno != EINTR)
-			ret = -errno;
+		n = sym_maps_read(&maps, buf + have, MAPS_AT_ONCE - have);
+		if (n < 0)
+			ret = (int)n;
 		have += n > 0 ? (size_t)n : 0;
 		if (!n && have)
 			buf[have++] = '\n'; /* the last line has none */
 		if (!ret)
 			ret = take_lines(buf, &have, fn, ctx);
 	}
-	close(fd);
+	sym_maps_close(&maps);
 	return ret;
 }
 

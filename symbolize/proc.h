@@ -33,12 +33,6 @@ int sym_proc_open_file(const char *proc, uint32_t pid, const char *name);
 int sym_proc_maps(const char *proc, uint32_t pid,
 		  int (*fn)(void *ctx, const struct sym_proc_map *m), void *ctx);
 
-/*
- * A descriptor to read them from as text, as in /proc/PID/maps; or a negative errno. -EBUSY: its
- * user keeps who reads waiting (base/aside.h).
- */
-int sym_proc_open_maps(const char *proc, uint32_t pid);
-
 /* When it started, in ns of CLOCK_MONOTONIC, to a clock tick (10 ms). */
 int sym_proc_start(const char *proc, uint32_t pid, uint64_t *time);
 

@@ -34,6 +34,8 @@ struct sym_user {
 	struct sym_symtab *vdso_symtab;
 	uint64_t vdso_base;
 	bool vdso_read;
+	sym_user_patience_fn goes_on; /* NULL: always */
+	void *patience;
 };
 
 int sym_user_open(struct sym_user **out, const char *proc)
@@ -66,6 +68,12 @@ void sym_user_close(struct sym_user *u)
 	sym_strings_free(&u->strings);
 	free(u->proc);
 	free(u);
+}
+
+void sym_user_set_patience(struct sym_user *u, sym_user_patience_fn fn, void *ctx)
+{
+	u->goes_on = fn;
+	u->patience = ctx;
 }
 
 int sym_user_use_debuginfod(struct sym_user *u)
@@ -141,16 +149,30 @@ size_t sym_user_events(const struct sym_user *u)
 
 /* ---- processes that are already running */
 
+/* So many mappings are looked at before anyone is asked whether that may go on. */
+#define MANY 128
+
+static bool goes_on(const struct sym_user *u, size_t number, size_t *bytes)
+{
+	const size_t some = *bytes;
+
+	if (!u->goes_on || !number || number % MANY)
+		return true;
+	*bytes = 0;
+	return u->goes_on(u->patience, some);
+}
+
 struct reading {
 	struct sym_user *u;
 	sym_user_map_fn also;
 	void *ctx;
 	struct sym_mapping *maps;
-	size_t count, capacity;
+	size_t count, capacity, bytes;
 	uint64_t time;
 	uint32_t pid;
 };
 
+/* Those before it are kept, if it is too much. */
 static int take_map(void *ctx, const struct sym_proc_map *m)
 {
 	struct reading *r = ctx;
@@ -162,6 +184,9 @@ static int take_map(void *ctx, const struct sym_proc_map *m)
 
 	if (!(m->prot & PROT_EXEC))
 		return 0;
+	if (!goes_on(r->u, r->count, &r->bytes))
+		return 1;
+	r->bytes += 2 * sizeof(*r->maps) + strlen(m->path); /* here, and in the history */
 	if (r->also && r->also(r->ctx, m))
 		r->also = NULL; /* it has enough */
 	err = sym_files_add(&r->u->files, &key, &file);
@@ -187,7 +212,7 @@ int sym_user_snapshot_with(struct sym_user *u, uint32_t pid, uint64_t time, sym_
 	err = sym_proc_identity(u->proc, pid, &born, comm);
 	if (!err)
 		err = sym_proc_maps(u->proc, pid, take_map, &r);
-	if (!err)
+	if (err >= 0)
 		err = sym_history_snapshot(&u->history, time, pid, born, comm, r.maps, r.count);
 	free(r.maps);
 	if (err) {
@@ -213,11 +238,18 @@ static bool name_generated(struct sym_user *u, uint32_t pid, uint64_t born, uint
 	return sym_jits_name(&u->jits, m->pid, maker.born, time, addr, out);
 }
 
+struct keeping {
+	struct sym_user *u;
+	size_t count, bytes;
+};
+
 static int keep_mapping(void *ctx, const struct sym_mapping *m)
 {
-	struct sym_user *u = ctx;
+	struct keeping *k = ctx;
 
-	sym_files_keep(&u->files, m->pid, m);
+	if (!goes_on(k->u, k->count++, &k->bytes))
+		return 1;
+	sym_files_keep(&k->u->files, m->pid, m);
 	return 0;
 }
 
@@ -263,9 +295,10 @@ static bool is_settled(struct sym_user *u, uint32_t pid)
 
 int sym_user_keep(struct sym_user *u, uint32_t pid)
 {
-	int err = sym_history_each(&u->history, pid, keep_mapping, u);
+	struct keeping k = { .u = u };
+	int err = sym_history_each(&u->history, pid, keep_mapping, &k);
 
-	return err || is_settled(u, pid) ? err : sym_user_keep_jit(u, pid);
+	return err < 0 || is_settled(u, pid) ? err : sym_user_keep_jit(u, pid);
 }
 
 int sym_user_keep_again(struct sym_user *u, uint32_t pid)

@@ -11,7 +11,7 @@
 
 #include "base/grow.h"
 #include "cli/views.h"
-#include "symbolize/proc.h"
+#include "symbolize/maps.h"
 #include "trace.h"
 
 bool trace_usdt_strings(const char *text, uint32_t *out)
@@ -155,11 +155,11 @@ static void list_probe(const struct record_probe *p)
 /* A thread of the kernel has no files mapped; of others not all can be looked at. */
 static bool can_look(uint32_t pid)
 {
-	const int fd = sym_proc_open_maps("/proc", pid);
+	struct sym_maps maps;
 	char c;
-	const bool can = fd >= 0 && read(fd, &c, 1) == 1;
-	if (fd >= 0)
-		close(fd);
+	const bool can = !sym_maps_open(&maps, "/proc", pid) && sym_maps_read(&maps, &c, 1) == 1;
+
+	sym_maps_close(&maps);
 	return can;
 }
 

@@ -223,6 +223,13 @@ int sym_user_snapshot_with(struct sym_user *u, uint32_t pid, uint64_t time, sym_
 			   void *ctx);
 
 /*
+ * Asked now and then while a process with very much mapped is looked at, by the functions above and
+ * below: how many bytes have been kept of it since the last time. False: that is enough of it.
+ */
+typedef bool (*sym_user_patience_fn)(void *ctx, size_t bytes);
+void sym_user_set_patience(struct sym_user *u, sym_user_patience_fn fn, void *ctx);
+
+/*
  * Takes hold of what will be out of reach once process @pid has ended: its JIT map, and the files
  * it has mapped that its death would delete, that lie where files come and go (outside of /usr,
  * /lib*, /bin, /sbin, /opt), or whose mount namespace it would take along. Call it now and then

@@ -11,7 +11,7 @@
 #include "list.h"
 #include "symbolize/proc.h"
 
-/* Not in programs that can load no libraries. */
+/* Not in programs that can load no libraries. NOLINTNEXTLINE(readability-redundant-declaration) */
 extern __typeof__(dlsym) dlsym __attribute__((weak));
 
 struct where {
