@@ -3,15 +3,20 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "aside.h"
 #include "clock.h"
+#include "file.h"
 #include "lack.h"
 #include "subuid.h"
 
@@ -20,6 +25,7 @@ enum {
 	USERS = 8, /* who have kept a reader: if each of them still does, no user is looked at */
 };
 #define PATIENCE_NS NS_PER_SECOND /* mostly it takes microseconds */
+#define MOST_PATIENCE 30	  /*   on a machine that has no time for it */
 #define ALONE_NS (30 * NS_PER_SECOND)
 
 struct reader {
@@ -28,6 +34,7 @@ struct reader {
 	struct rp_aside *job; /* NULL: it waits for one */
 	struct user *left_by; /* NULL: whoever gave the job waits for it */
 	uint64_t cpu_ns;      /* of the last job */
+	pid_t thread;	      /* its number */
 };
 
 struct user {
@@ -40,6 +47,7 @@ struct user {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct reader *idle;
 static struct user users[USERS];
+static atomic_bool not_yet;
 
 static _Thread_local uint64_t spent_ns;
 
@@ -89,6 +97,7 @@ static void *read_jobs(void *ctx)
 
 	prctl(PR_SET_NAME, "rawprof-aside");
 	pthread_mutex_lock(&lock);
+	r->thread = (pid_t)syscall(SYS_gettid);
 	for (;;) {
 		while (!r->job)
 			pthread_cond_wait(&r->ordered, &lock);
@@ -170,15 +179,37 @@ static int get_reader(struct reader **out)
 	return err;
 }
 
-/* False: it has not come back. */
+/* False: it only lacks a CPU, or nobody can tell. */
+static bool is_blocked(const struct reader *r)
+{
+	char path[64], text[256];
+	const char *state;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", (int)r->thread);
+	if (!r->thread || rp_read_small_file(path, text, sizeof(text)) < 0)
+		return false;
+	state = strstr(text, ") ");
+	return state && state[2] != 'R';
+}
+
+/* False: it has not come back, and waits for something; or has not in a very long time. */
 static bool wait_for(struct reader *r)
 {
-	const uint64_t end = rp_monotonic_ns() + PATIENCE_NS;
-	const struct timespec until = { .tv_sec = (time_t)(end / NS_PER_SECOND),
-					.tv_nsec = (long)(end % NS_PER_SECOND) };
+	bool is_over = false;
 
-	while (r->job && !pthread_cond_timedwait(&r->done, &lock, &until))
-		;
+	for (int i = 0; r->job && !is_over && i < MOST_PATIENCE; i++) {
+		const uint64_t end = rp_monotonic_ns() + PATIENCE_NS;
+		const struct timespec until = { .tv_sec = (time_t)(end / NS_PER_SECOND),
+						.tv_nsec = (long)(end % NS_PER_SECOND) };
+
+		while (r->job && !pthread_cond_timedwait(&r->done, &lock, &until))
+			;
+		if (!r->job)
+			break;
+		pthread_mutex_unlock(&lock); /* or it could be that it waits for this */
+		is_over = is_blocked(r);
+		pthread_mutex_lock(&lock);
+	}
 	return !r->job;
 }
 
@@ -201,6 +232,10 @@ int rp_read_aside(struct rp_aside *job, uid_t uid, const char *what)
 	struct reader *r = NULL;
 	int err;
 
+	if (not_yet) {
+		job->read(job);
+		return 0;
+	}
 	uid = rp_subuid_first(uid);
 	pthread_mutex_lock(&lock);
 	err = is_left_alone(uid) ? -EBUSY : get_reader(&r);
@@ -212,6 +247,11 @@ int rp_read_aside(struct rp_aside *job, uid_t uid, const char *what)
 	if (err)
 		rp_lack(err, what);
 	return err;
+}
+
+void rp_aside_allow(bool may)
+{
+	not_yet = !may;
 }
 
 uint64_t rp_aside_cpu_ns(void)

@@ -12,8 +12,15 @@
 #ifndef BASE_ASIDE_H
 #define BASE_ASIDE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
+
+/*
+ * Before a process gives up its rights (record/confine.c) it has no such thread, which would keep
+ * them: then the caller reads itself, of what a person has named.
+ */
+void rp_aside_allow(bool may);
 
 /* All that the reader needs is with it: whoever asks may be gone. */
 struct rp_aside {

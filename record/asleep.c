@@ -58,6 +58,7 @@ int record_asleep_load(struct recording *rec, const struct sched_config *config,
 /* ---- a visit */
 
 /* The kernel reads their memory as a debugger would: the reader can be kept waiting for it. */
+enum { MOST_AT_ONCE = 128 }; /* some milliseconds: more might be taken for one that waits */
 struct visit {
 	struct rp_aside job;
 	int fd, error;
@@ -67,7 +68,7 @@ struct visit {
 static void visit_some(struct rp_aside *job)
 {
 	struct visit *v = (struct visit *)job;
-	char unused[4096];
+	char unused[MOST_AT_ONCE];
 	const ssize_t n = read(v->fd, unused, v->at_once);
 
 	v->error = n < 0 ? errno : 0;

@@ -11,6 +11,7 @@
 #include "base/machine.h"
 #include "unwind/rows.h"
 
+#include "looks.h"
 #include "generated.h"
 #include "generated_code.h"
 #include "remote.h"
@@ -170,6 +171,7 @@ static const struct stored_file *by_instructions(struct record_table_store *s, u
 	const struct stat key = key_of(pid, code, bytes, bytes);
 	const struct stored_file *file = find(s, &key);
 	const uint64_t now = rp_monotonic_ns(), began = rp_thread_cpu_ns();
+	uint64_t spent;
 
 	if (file)
 		return file;
@@ -181,7 +183,9 @@ static const struct stored_file *by_instructions(struct record_table_store *s, u
 		file = store(s, &key, f, bytes);
 	unwind_table_free(f->computed);
 	f->computed = NULL;
-	record_generated_spent(t, key.st_uid, now, rp_thread_cpu_ns() - began);
+	spent = rp_thread_cpu_ns() - began;
+	record_generated_spent(t, key.st_uid, now, spent);
+	record_look_without(spent);
 	return file;
 }
 

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <unistd.h>
+
 #include "base/aside.h"
 #include "base/clock.h"
 
@@ -6,6 +8,7 @@
 
 enum {
 	MOST_BYTES = 48 << 20, /* 300,000 mappings, of all users but root */
+	NOBODY = 65534,	       /* whom a recording becomes that root began */
 	CHEAP_NS = 300 * 1000, /* three times what most take: nobody is asked whose they are */
 };
 
@@ -23,15 +26,29 @@ void record_looks_free(struct record_looks *l)
 	record_share_free(&l->late);
 }
 
+static _Thread_local uint64_t elsewhere_ns;
+
 static uint64_t cpu_ns(void)
 {
-	return rp_thread_cpu_ns() + rp_aside_cpu_ns();
+	return rp_thread_cpu_ns() + rp_aside_cpu_ns() - elsewhere_ns;
 }
 
+void record_look_without(uint64_t ns)
+{
+	elsewhere_ns += ns;
+}
+
+/* 0: nobody's who has to pay. */
 static uid_t whose(struct record_looks *l)
 {
+	const uid_t own = getuid();
+
+	if (l->is_free)
+		return 0;
 	if (!l->is_asked)
 		l->uid = record_share_user(l->pid);
+	if (l->uid == own && own != NOBODY)
+		l->uid = 0;
 	l->is_asked = true;
 	return l->uid;
 }
@@ -58,7 +75,7 @@ bool record_look_begin(struct record_looks *l, uint32_t pid)
 	const uint64_t now = rp_monotonic_ns();
 
 	l->pid = pid;
-	l->is_asked = false;
+	l->is_asked = l->is_large = false;
 	l->began_ns = cpu_ns();
 	return l->owed.all_paid_ns <= now || has_time(l, now);
 }
@@ -70,13 +87,14 @@ bool record_look_goes_on(void *looks, size_t bytes)
 
 	if (!whose(l))
 		return true;
+	l->is_large = true;
 	pay(l, now);
 	return record_share_take(&l->memory, l->uid, bytes) && has_time(l, now);
 }
 
 void record_look_end(struct record_looks *l)
 {
-	if (l->is_asked || cpu_ns() - l->began_ns > CHEAP_NS)
+	if (l->is_large || cpu_ns() - l->began_ns > CHEAP_NS)
 		pay(l, rp_monotonic_ns());
 }
 

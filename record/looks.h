@@ -22,6 +22,8 @@ struct record_looks {
 	uint32_t pid;
 	uid_t uid;
 	bool is_asked;	   /* uid is known */
+	bool is_large;	   /* so it is paid for however short it was */
+	bool is_free;	   /* whatever is looked at: who named it answers for it */
 	uint64_t began_ns; /* of this thread's CPU time: what came before is paid for */
 };
 
@@ -33,6 +35,8 @@ bool record_look_begin(struct record_looks *l, uint32_t pid);
 /* Now and then (symbolize.h: sym_user_patience_fn). False: that is enough. */
 bool record_look_goes_on(void *looks, size_t bytes);
 void record_look_end(struct record_looks *l);
+/* So much CPU time of the look at hand has another budget. */
+void record_look_without(uint64_t ns);
 /* What mappings took was given back. */
 void record_looks_settle(struct record_looks *l);
 

@@ -9,9 +9,11 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/aside.h"
 #include "base/clock.h"
 #include "base/lack.h"
 #include "programs/shared/follow.h"
+#include "symbolize/others.h"
 #include "recording.h"
 #include "system.h"
 
@@ -250,6 +252,7 @@ static int open_tables(struct recording *rec)
 		.looks = &rec->looks
 	};
 	int err = record_tables_open(&rec->tables, &maps);
+	uid_t uid;
 
 	if (err)
 		return rp_fail(err, "cannot map the tables of the unwinder: %s%s", strerror(-err),
@@ -259,8 +262,10 @@ static int open_tables(struct recording *rec)
 
 	if (!err && rec->opt->program)
 		record_tables_expect(rec->tables, rec->target.program);
+	/* What may keep us waiting is read when it is met. */
 	for (uint32_t i = 0; !err && i < rec->opt->pids.n; i++)
-		record_tables_publish(rec->tables, rec->opt->pids.id[i]);
+		if (!sym_has_to_be_aside("/proc", rec->opt->pids.id[i], &uid))
+			record_tables_publish(rec->tables, rec->opt->pids.id[i]);
 	return err;
 }
 
@@ -355,6 +360,7 @@ void record_init(struct recording *rec, const struct record_profiler *profiler,
 	rec->target.ready = rec->target.gate = rec->target.exec_error = -1;
 	record_ksym_init(&rec->ksym);
 	record_looks_init(&rec->looks);
+	rec->looks.is_free = opt->program || opt->pids.n || opt->tids.n;
 }
 
 /*
@@ -382,6 +388,7 @@ int record_open(struct recording *rec)
 
 	if (err)
 		return err;
+	rp_aside_allow(!rec->opt->confine);
 	rec->errors = rp_log_errors();
 	rec->wall_offset = rp_wall_offset_ns();
 	if (rec->profiler->ctx_size) {

@@ -23,10 +23,11 @@ static int read_process(struct recording *rec, uint32_t pid, bool again)
 		return 0;
 	if (!record_look_begin(&rec->looks, pid))
 		return 0;
-	rp_id_set_add(&rec->known, pid);
 	rp_id_set_add(&rec->threaded, pid); /* or so it may be */
 	err = sym_user_snapshot(rec->user, pid, rp_monotonic_ns());
 	record_look_end(&rec->looks);
+	if (err != -EBUSY) /* that is for a while */
+		rp_id_set_add(&rec->known, pid);
 	return err == -ENOMEM ? err : 0; /* gone, or not ours: its frames stay addresses */
 }
 
@@ -43,7 +44,6 @@ static int read_with_tables(struct recording *rec, uint32_t pid, bool again)
 	}
 	if (!record_look_begin(&rec->looks, pid))
 		return 0;
-	rp_id_set_add(&rec->known, pid);
 	rp_id_set_add(&rec->threaded, pid);
 	record_tables_begin(rec->tables, pid);
 	err = sym_user_snapshot_with(rec->user, pid, rp_monotonic_ns(), record_tables_map,
@@ -51,6 +51,8 @@ static int read_with_tables(struct recording *rec, uint32_t pid, bool again)
 	if (!err)
 		record_tables_end(rec->tables);
 	record_look_end(&rec->looks);
+	if (err != -EBUSY) /* that is for a while */
+		rp_id_set_add(&rec->known, pid);
 	return err == -ENOMEM ? err : 0;
 }
 
@@ -407,7 +409,9 @@ int record_look_again(struct recording *rec)
 	for (uint32_t i = 0; !err && i < rp_id_set_count(&rec->again); i++) {
 		uint32_t pid = (uint32_t)rp_id_set_at(&rec->again, i);
 
-		if (rec->missed && i < MAX_READ_AGAIN)
+		if (i < MAX_READ_AGAIN && !rp_id_set_has(&rec->known, pid))
+			err = read_with_tables(rec, pid, false); /* its user had no time left */
+		else if (i < MAX_READ_AGAIN && rec->missed)
 			err = read_process(rec, pid, true);
 		if (!err && sym_user_keep_again(rec->user, pid) == -ENOMEM)
 			err = -ENOMEM;

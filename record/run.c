@@ -9,6 +9,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "base/aside.h"
 #include "base/budget.h"
 #include "base/clock.h"
 #include "confine.h"
@@ -371,13 +372,16 @@ static int confine(struct recording *rec)
 							  rec->opt->interval > 0),
 					     .loads = rec->languages_wait,
 					     .network = rec->opt->debuginfod };
-	int err;
+	int err = 0;
 
-	if (!rec->opt->confine)
-		return 0;
-	record_ksym_prepare(&rec->ksym);
-	err = rec->keeper ? record_keeper_ready(rec->keeper) : 0;
-	return err ? err : record_confine(&what);
+	if (rec->opt->confine) {
+		record_ksym_prepare(&rec->ksym);
+		err = rec->keeper ? record_keeper_ready(rec->keeper) : 0;
+		if (!err)
+			err = record_confine(&what);
+	}
+	rp_aside_allow(true);
+	return err;
 }
 
 static struct pollfd *poll_list(const struct recording *rec)

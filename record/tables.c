@@ -588,13 +588,7 @@ void record_tables_refresh(struct record_tables *f)
 	forget_seen(f);
 	record_early_take(&f->early, &f->current, &f->changed);
 	record_published_due(f->from.published, &f->changed);
-	for (uint32_t i = 0; i < rp_id_set_count(&f->changed); i++) {
-		uint32_t pid = (uint32_t)rp_id_set_at(&f->changed, i);
-
-		if (!rp_id_set_has(&f->current, pid))
-			record_tables_publish(f, pid);
-	}
-	rp_id_set_free(&f->changed);
+	record_tables_publish_all(f, &f->changed, &f->current);
 	rp_id_set_free(&f->current);
 	f->from.nhits = 0;
 }

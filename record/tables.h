@@ -37,6 +37,9 @@ void record_tables_close(struct record_tables *f);
 
 /* Reads the mappings of a process and publishes them. One that cannot be read is skipped. */
 void record_tables_publish(struct record_tables *f, uint32_t pid);
+/* All of those but these; left in *pids: some whose users have no time left for it now. */
+void record_tables_publish_all(struct record_tables *f, struct id_set *pids,
+			       const struct id_set *but);
 struct record_looks *record_tables_looks(const struct record_tables *f);
 /* In three steps, for mappings that another reads too: begin, map for each of them, end. */
 struct sym_proc_map;

@@ -42,13 +42,39 @@ static void publish(struct record_tables *f, uint32_t pid)
 	rp_lack(err, path);
 }
 
-void record_tables_publish(struct record_tables *f, uint32_t pid)
+/* False: its user has no time left for that now. */
+static bool look_at(struct record_tables *f, uint32_t pid)
 {
 	struct record_looks *looks = record_tables_looks(f);
 
 	if (looks && !record_look_begin(looks, pid))
-		return;
+		return false;
 	publish(f, pid);
 	if (looks)
 		record_look_end(looks);
+	return true;
+}
+
+void record_tables_publish(struct record_tables *f, uint32_t pid)
+{
+	look_at(f, pid);
+}
+
+/* So many are tried again. */
+#define MOST_LATER 64
+
+void record_tables_publish_all(struct record_tables *f, struct id_set *pids,
+			       const struct id_set *but)
+{
+	struct id_set later = { 0 };
+
+	for (uint32_t i = 0; i < rp_id_set_count(pids); i++) {
+		const uint32_t pid = (uint32_t)rp_id_set_at(pids, i);
+
+		if (!rp_id_set_has(but, pid) && !look_at(f, pid) &&
+		    rp_id_set_count(&later) < MOST_LATER)
+			rp_id_set_add(&later, pid);
+	}
+	rp_id_set_free(pids);
+	*pids = later;
 }

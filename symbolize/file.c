@@ -53,7 +53,7 @@ void sym_files_free(struct sym_files *fs)
 	}
 	free(fs->items);
 	rp_index_free(&fs->index);
-	rp_hash_free(&fs->owners);
+	rp_hash_free(&fs->holders);
 	*fs = (struct sym_files){ 0 };
 }
 
@@ -380,5 +380,5 @@ void sym_files_keep(struct sym_files *fs, uint32_t pid, const struct sym_mapping
 	for (int way = 0; way < 2 && !f->reachable && fd < 0; way++)
 		fd = open_way(fs, f, pid, m, way);
 	if (fd >= 0)
-		sym_file_hold(fs, f, fd);
+		sym_file_hold(fs, f, pid, fd);
 }

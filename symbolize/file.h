@@ -65,15 +65,15 @@ struct sym_files {
 	struct sym_strings *strings; /* the owner's, like proc */
 	const char *proc;
 	struct sym_debuginfod *server; /* where to ask for debug files; or NULL */
-	struct hash_map owners;	       /* of files that are held open */
-	uint32_t held;		       /* of owners but root */
+	struct hash_map holders;       /* users whose processes have files that are held open */
+	uint32_t held;		       /* of all but root */
 };
 
 void sym_files_init(struct sym_files *fs, struct sym_strings *strings, const char *proc);
 void sym_files_free(struct sym_files *fs);
 
-/* Holds @fd, which it takes, unless its owner has too many. */
-void sym_file_hold(struct sym_files *fs, struct sym_file *f, int fd);
+/* Holds @fd, which it takes, unless the user of the process has too many. */
+void sym_file_hold(struct sym_files *fs, struct sym_file *f, uint32_t pid, int fd);
 /* The descriptor that is held, which is the caller's from then on; -1: none. */
 int sym_file_release(struct sym_files *fs, struct sym_file *f);
 

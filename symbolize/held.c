@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Files held open for processes that may be gone when they are needed. A process may have mapped
- * any number of them, so users but root have half of all descriptors, and whoever owns the files at
- * most half of what the owners of others have left of these.
+ * any number of them, so those of users but root have half of all descriptors, and a user's at most
+ * half of what others have left of these.
  */
 #include <errno.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/lack.h"
 #include "base/subuid.h"
 
 #include "file.h"
+#include "others.h"
 
-struct file_owner {
+struct holder {
 	uid_t uid;
 	uint32_t held;
 };
 
-static bool has_room(const struct sym_files *fs, const struct file_owner *o)
+static bool has_room(const struct sym_files *fs, const struct holder *o)
 {
 	const uint32_t others = fs->held - o->held;
 	struct rlimit limit;
@@ -31,20 +31,17 @@ static bool has_room(const struct sym_files *fs, const struct file_owner *o)
 	return others < most && o->held < (most - others) / 2;
 }
 
-/* Whose share the file has to fit in: 0, nobody's. -EMFILE, -ENOMEM, ... */
-static int charge(struct sym_files *fs, int fd, uid_t *uid)
+/* Whose share it has to fit in: 0, nobody's. -EMFILE, -ENOMEM. */
+static int charge(struct sym_files *fs, uint32_t pid, uid_t *uid)
 {
-	struct file_owner *o;
-	struct stat st;
+	struct holder *o;
 
-	if (fstat(fd, &st))
-		return -errno;
-	*uid = rp_subuid_first(st.st_uid);
+	*uid = sym_is_of_others(fs->proc, pid, uid) ? rp_subuid_first(*uid) : 0;
 	if (!*uid)
 		return 0;
-	fs->owners.key_size = sizeof(o->uid);
-	fs->owners.size = sizeof(*o);
-	o = rp_hash_add(&fs->owners, uid);
+	fs->holders.key_size = sizeof(o->uid);
+	fs->holders.size = sizeof(*o);
+	o = rp_hash_add(&fs->holders, uid);
 	if (!o)
 		return -ENOMEM;
 	if (!has_room(fs, o))
@@ -54,9 +51,9 @@ static int charge(struct sym_files *fs, int fd, uid_t *uid)
 	return 0;
 }
 
-void sym_file_hold(struct sym_files *fs, struct sym_file *f, int fd)
+void sym_file_hold(struct sym_files *fs, struct sym_file *f, uint32_t pid, int fd)
 {
-	const int err = charge(fs, fd, &f->holder);
+	const int err = charge(fs, pid, &f->holder);
 
 	if (err) {
 		rp_lack(err, f->path);
@@ -69,7 +66,7 @@ void sym_file_hold(struct sym_files *fs, struct sym_file *f, int fd)
 int sym_file_release(struct sym_files *fs, struct sym_file *f)
 {
 	const int fd = f->fd;
-	struct file_owner *o = fd < 0 || !f->holder ? NULL : rp_hash_find(&fs->owners, &f->holder);
+	struct holder *o = fd < 0 || !f->holder ? NULL : rp_hash_find(&fs->holders, &f->holder);
 
 	if (o) {
 		o->held--;

@@ -48,7 +48,7 @@ static int open_aside(const struct sym_maps *m)
 
 int sym_maps_open(struct sym_maps *m, const char *proc, uint32_t pid)
 {
-	*m = (struct sym_maps){ .pid = pid };
+	*m = (struct sym_maps){ .proc = proc, .pid = pid };
 	m->is_aside = sym_has_to_be_aside(proc, pid, &m->uid);
 	m->fd = m->is_aside ? open_aside(m) : sym_proc_open_file(proc, pid, "maps");
 	return m->fd < 0 ? m->fd : 0;
@@ -103,6 +103,8 @@ ssize_t sym_maps_read(struct sym_maps *m, char *text, size_t n)
 
 	if (m->fd < 0)
 		return -EBADF;
+	if (!m->is_aside) /* it takes a while to read very many */
+		m->is_aside = sym_has_to_be_aside(m->proc, m->pid, &m->uid);
 	if (m->is_aside)
 		return read_aside(m, text, n);
 	do

@@ -9,6 +9,7 @@
 
 struct sym_maps {
 	int fd;
+	const char *proc; /* the caller's */
 	uint32_t pid;
 	bool is_aside;
 	uid_t uid; /* whose it is then */

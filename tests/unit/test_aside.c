@@ -12,6 +12,7 @@
 
 #include "base/aside.h"
 #include "base/clock.h"
+#include "base/lack.h"
 
 enum { USER = 1000, USERS = 8 };
 
@@ -79,6 +80,7 @@ END_TEST
 START_TEST(one_that_waits_is_left)
 {
 	const uint64_t began = rp_monotonic_ns();
+	struct rp_lacks lacks;
 	uint64_t later;
 	char byte = 0;
 
@@ -89,6 +91,10 @@ START_TEST(one_that_waits_is_left)
 	for (int i = 0; i < 1000; i++)
 		ck_assert_int_eq(read_as(USER, &byte), -EBUSY);
 	ck_assert_int_eq(dropped, 1000);
+	lacks = rp_lacks_take();
+	ck_assert_uint_eq(lacks.n, 1001);
+	ck_assert_int_eq(lacks.err, -EBUSY);
+	ck_assert_str_eq(lacks.what, "a test");
 
 	put("xy", 2); /* the first byte is its, be it the one that comes first */
 	ck_assert_int_eq(read_as(USER + 1, &byte), 0);
@@ -130,6 +136,30 @@ START_TEST(many_users_keep_it)
 }
 END_TEST
 
+/* Then nobody else reads: which thread it was tells. */
+static pthread_t reader;
+
+static void note_reader(struct rp_aside *job)
+{
+	reader = pthread_self();
+	read_byte(job);
+}
+
+START_TEST(not_before_it_may)
+{
+	struct job j = { .job = { note_reader, drop }, .fd = ends[0] };
+
+	put("ab", 2);
+	rp_aside_allow(false);
+	ck_assert_int_eq(rp_read_aside(&j.job, USER, "a test"), 0);
+	ck_assert(pthread_equal(reader, pthread_self()));
+	rp_aside_allow(true);
+	ck_assert_int_eq(rp_read_aside(&j.job, USER, "a test"), 0);
+	ck_assert(!pthread_equal(reader, pthread_self()));
+	ck_assert_int_eq(j.byte, 'b');
+}
+END_TEST
+
 START_TEST(after_a_fork)
 {
 	char byte = 0;
@@ -159,6 +189,7 @@ int main(void)
 	tcase_add_test(tc, what_is_there_is_read);
 	tcase_add_test(tc, one_that_waits_is_left);
 	tcase_add_test(tc, many_users_keep_it);
+	tcase_add_test(tc, not_before_it_may);
 	tcase_add_test(tc, after_a_fork);
 	srunner_run_all(r, CK_NORMAL);
 	failed = srunner_ntests_failed(r);

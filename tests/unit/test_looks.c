@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -42,6 +41,41 @@ START_TEST(what_is_cheap_is_free)
 		burn(100000);
 		record_look_end(&l);
 	}
+}
+END_TEST
+
+/* One that was paid for makes no other one dear. */
+START_TEST(what_is_cheap_stays_free)
+{
+	ck_assert(record_look_begin(&l, GONE));
+	burn(20000000);
+	record_look_end(&l);
+	for (int i = 0; i < 2000; i++) {
+		ck_assert(record_look_begin(&l, GONE));
+		burn(100000);
+		record_look_end(&l);
+	}
+}
+END_TEST
+
+START_TEST(another_budget)
+{
+	ck_assert(record_look_begin(&l, GONE));
+	burn(200000000);
+	record_look_without(200000000);
+	record_look_end(&l);
+	ck_assert(record_look_begin(&l, GONE));
+}
+END_TEST
+
+START_TEST(who_names_it_answers_for_it)
+{
+	l.is_free = true;
+	ck_assert(record_look_begin(&l, GONE));
+	burn(200000000);
+	ck_assert(record_look_goes_on(&l, 100 * MB));
+	record_look_end(&l);
+	ck_assert(record_look_begin(&l, GONE));
 }
 END_TEST
 
@@ -89,20 +123,30 @@ END_TEST
 static struct sym_strings strings;
 static struct sym_files fs;
 
-/* A file of that user; root may make it another's. */
-static int file_of(uid_t uid)
+/* A process of that user, which ends with this one's descriptor of its pipe. */
+static uint32_t process_of(uid_t uid)
 {
-	char path[] = "/tmp/test_looks-XXXXXX";
-	const int fd = mkstemp(path);
+	int ends[2], ready[2];
+	char byte;
+	pid_t pid;
 
-	ck_assert_int_ge(fd, 0);
-	unlink(path);
-	ck_assert(!uid || getuid() || !fchown(fd, uid, (gid_t)-1));
-	return fd;
+	ck_assert(!pipe(ends) && !pipe(ready));
+	pid = fork();
+	if (!pid) {
+		close(ends[1]);
+		if (setuid(uid) || write(ready[1], "", 1) != 1)
+			_exit(1);
+		_exit(read(ends[0], &byte, 1) != 0);
+	}
+	close(ends[0]);
+	ck_assert_int_eq(read(ready[0], &byte, 1), 1);
+	close(ready[0]);
+	close(ready[1]);
+	return (uint32_t)pid;
 }
 
 /* How many of so many are held. */
-static uint32_t hold(uid_t uid, uint32_t n, uint64_t inode)
+static uint32_t hold(uint32_t pid, uint32_t n, uint64_t inode)
 {
 	uint32_t held = 0, number;
 
@@ -110,7 +154,7 @@ static uint32_t hold(uid_t uid, uint32_t n, uint64_t inode)
 		const struct sym_file key = { .path = "/a/file", .inode = inode + i };
 
 		ck_assert_int_eq(sym_files_add(&fs, &key, &number), 0);
-		sym_file_hold(&fs, &fs.items[number], file_of(uid));
+		sym_file_hold(&fs, &fs.items[number], pid, open("/dev/null", O_RDONLY));
 		held += fs.items[number].fd >= 0;
 	}
 	return held;
@@ -119,20 +163,26 @@ static uint32_t hold(uid_t uid, uint32_t n, uint64_t inode)
 START_TEST(files_that_are_held)
 {
 	struct rlimit limit;
+	uint32_t one, other;
 
+	if (getuid()) {
+		printf("skip: processes of other users need root\n");
+		return;
+	}
+	one = process_of(1000);
+	other = process_of(1001);
 	ck_assert(!getrlimit(RLIMIT_NOFILE, &limit));
 	limit.rlim_cur = 128;
 	ck_assert(!setrlimit(RLIMIT_NOFILE, &limit));
 	sym_files_init(&fs, &strings, "/proc");
-	ck_assert_uint_eq(hold(1000, 60, 1000), 32); /* of 64 */
-	if (!getuid()) {
-		ck_assert_uint_eq(hold(1001, 60, 2000), 16);
-		ck_assert_uint_eq(hold(0, 10, 3000), 10);
-	}
-	ck_assert_int_eq(close(sym_file_release(&fs, &fs.items[0])), 0);
+	ck_assert_uint_eq(hold(one, 60, 1000), 32); /* of 64 */
+	ck_assert_uint_eq(hold(other, 60, 2000), 16);
+	ck_assert_uint_eq(hold((uint32_t)getpid(), 10, 3000), 10);
+	for (int i = 0; i < 20; i++)
+		ck_assert_int_eq(close(sym_file_release(&fs, &fs.items[i])), 0);
 	ck_assert_int_eq(fs.items[0].fd, -1);
 	ck_assert_int_eq(sym_file_release(&fs, &fs.items[0]), -1);
-	ck_assert_uint_eq(hold(1000, 1, 4000), getuid() ? 1 : 0); /* the other has taken of it */
+	ck_assert_uint_eq(hold(one, 60, 4000), 12); /* 24 of the 48 that the other has left */
 	sym_files_free(&fs);
 	sym_strings_free(&strings);
 }
@@ -149,6 +199,9 @@ int main(void)
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_set_timeout(tc, 60);
 	tcase_add_test(tc, what_is_cheap_is_free);
+	tcase_add_test(tc, what_is_cheap_stays_free);
+	tcase_add_test(tc, another_budget);
+	tcase_add_test(tc, who_names_it_answers_for_it);
 	tcase_add_test(tc, who_takes_long_waits);
 	tcase_add_test(tc, a_look_is_paid_at_its_end);
 	tcase_add_test(tc, mappings_are_memory);
