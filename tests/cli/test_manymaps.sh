@@ -6,7 +6,7 @@ need_profile
 
 chmod a+x "$tmp"
 cp "$work/manymaps" "$work/split" "$tmp"
-as() { setpriv --reuid=$1 --regid=$1 --clear-groups "${@:2}"; }
+as() { exec setpriv --reuid=$1 --regid=$1 --clear-groups "${@:2}"; }
 
 # attack MAPPINGS PROCESSES [files]
 attack() {
@@ -27,12 +27,7 @@ memory() { sed -n 's/^own cost:.* memory \([0-9.]*\) MiB.*/\1/p' "$1"; }
 
 if [ "$(cat /proc/sys/vm/max_map_count)" -lt 65530 ]; then
 	skip 'very many mappings' 'vm.max_map_count allows fewer'
-	
-# Without an attack: one who is named is read, whoever it is.
-run "$rawprof" cpu -F 499 -p $victim -d 1 --format folded
-has 'a process of another user has names' "$out" '^split;_start;.*;main;work_60 '
-kill $victim
-finish
+	finish
 fi
 attack 65000 1 files
 is 'files: they are mapped' "$(cat "$tmp/mapped")" mapped
