@@ -57,8 +57,10 @@ int record_asleep_load(struct recording *rec, const struct sched_config *config,
 
 /* ---- a visit */
 
+/* So many take some milliseconds: more might be taken for a visit that is kept waiting. */
+enum { MOST_AT_ONCE = 128 };
+
 /* The kernel reads their memory as a debugger would: the reader can be kept waiting for it. */
-enum { MOST_AT_ONCE = 128 }; /* some milliseconds: more might be taken for one that waits */
 struct visit {
 	struct rp_aside job;
 	int fd, error;
@@ -110,8 +112,9 @@ int record_asleep_visit(struct recording *rec, int program)
 {
 	const struct program_config *c = &rec->config;
 	/* The largest records that fill half of the ring. */
-	const size_t most = record_stacks_maps(rec->stacks)[STACK_MAP_EVENTS].max_entries / 2 /
-			    (sizeof(struct stack_record) + c->both_bytes);
+	const size_t room = record_stacks_maps(rec->stacks)[STACK_MAP_EVENTS].max_entries / 2 /
+			    (sizeof(struct stack_record) + c->both_bytes),
+		     most = room < MOST_AT_ONCE ? room : MOST_AT_ONCE;
 	struct visit *v = program < 0 ? NULL : malloc(sizeof(*v));
 	int err;
 
@@ -121,9 +124,7 @@ int record_asleep_visit(struct recording *rec, int program)
 		return -ENOMEM;
 	*v = (struct visit){ .job = { visit_some, drop },
 			     .fd = rp_iterator(program),
-			     .at_once = most < 1      ? 1
-					: most < 4096 ? most
-						      : 4096 };
+			     .at_once = most < 1 ? 1 : most };
 	if (v->fd >= 0)
 		return visit_all(rec, v);
 	err = v->fd;
