@@ -20,10 +20,8 @@
 #include "lack.h"
 #include "subuid.h"
 
-enum {
-	NOBODY = 65534, /* whom a recording becomes that root began, and others too */
-	USERS = 8, /* who have kept a reader: if each of them still does, no user is looked at */
-};
+/* Who have kept a reader: if each of them still does, no user is looked at. */
+enum { USERS = 8 };
 #define PATIENCE_NS NS_PER_SECOND /* mostly it takes microseconds */
 #define MOST_PATIENCE 30	  /*   on a machine that has no time for it */
 #define ALONE_NS (30 * NS_PER_SECOND)

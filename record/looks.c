@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include <unistd.h>
-
 #include "base/aside.h"
 #include "base/clock.h"
+#include "symbolize/others.h"
 
 #include "looks.h"
 
 enum {
 	MOST_BYTES = 48 << 20, /* 300,000 mappings, of all users but root */
-	NOBODY = 65534,	       /* whom a recording becomes that root began */
 	CHEAP_NS = 300 * 1000, /* three times what most take: nobody is asked whose they are */
 };
 
@@ -41,13 +39,11 @@ void record_look_without(uint64_t ns)
 /* 0: nobody's who has to pay. */
 static uid_t whose(struct record_looks *l)
 {
-	const uid_t own = getuid();
-
 	if (l->is_free)
 		return 0;
 	if (!l->is_asked)
 		l->uid = record_share_user(l->pid);
-	if (l->uid == own && own != NOBODY)
+	if (sym_is_ours(l->uid))
 		l->uid = 0;
 	l->is_asked = true;
 	return l->uid;

@@ -88,17 +88,9 @@ static bool find_vaddr(const struct stored_file *file, uint64_t offset, uint64_t
 /* The mapping leads to the very file; its path may lead to another, or, in a container, to none. */
 int record_open_mapped(uint32_t pid, const struct sym_proc_map *m)
 {
-	struct stat st;
-	int fd = sym_proc_open_mapped("/proc", pid, m->start, m->end);
+	const int fd = sym_proc_open_mapped("/proc", pid, m->start, m->end);
 
-	if (fd >= 0)
-		return fd;
-	fd = sym_proc_open_in_root("/proc", pid, m->path);
-	if (fd >= 0 && (fstat(fd, &st) || st.st_ino != m->inode)) {
-		close(fd); /* another file has the name by now */
-		return -ESTALE;
-	}
-	return fd;
+	return fd >= 0 ? fd : sym_proc_open_by_path("/proc", pid, m);
 }
 
 /* A walk has been there. */

@@ -60,8 +60,7 @@ int sym_proc_open_mapped(const char *proc, uint32_t pid, uint64_t start, uint64_
 	return fd;
 }
 
-/* By its path, if that leads to it. */
-static int open_path(const char *proc, uint32_t pid, const struct sym_proc_map *m)
+int sym_proc_open_by_path(const char *proc, uint32_t pid, const struct sym_proc_map *m)
 {
 	const int fd = sym_proc_open_in_root(proc, pid, m->path);
 	struct stat st;
@@ -84,7 +83,7 @@ int sym_proc_stat_mapped(const char *proc, uint32_t pid, const struct sym_proc_m
 		err = link_to(path, proc, pid, m->start, m->end);
 		return err ? err : stat(path, st) ? -errno : 0;
 	}
-	fd = by_path ? open_path(proc, pid, m) : get_hold(proc, pid, m->start, m->end);
+	fd = by_path ? sym_proc_open_by_path(proc, pid, m) : get_hold(proc, pid, m->start, m->end);
 	if (fd < 0)
 		return fd;
 	err = fstat(fd, st) ? -errno : 0;

@@ -10,7 +10,12 @@
 #include "others.h"
 #include "proc.h"
 
-#define NOBODY 65534 /* whom a recording becomes that root began, and others too */
+#define NOBODY 65534
+
+bool sym_is_ours(uid_t uid)
+{
+	return uid == getuid() && uid != NOBODY;
+}
 
 /* As long as a process is looked at, it is asked for each of its mappings. */
 struct verdict {
@@ -23,13 +28,12 @@ struct verdict {
 
 static bool ask(const char *proc, uint32_t pid, uid_t *uid)
 {
-	const uid_t own = getuid();
 	struct sym_proc_ids ids;
 
 	if (sym_proc_ids(proc, pid, &ids) || (!ids.uid && !ids.euid))
 		return false;
 	*uid = ids.uid ? ids.uid : ids.euid;
-	return own == NOBODY || ids.uid != own || ids.euid != own;
+	return !sym_is_ours(ids.uid) || !sym_is_ours(ids.euid);
 }
 
 bool sym_is_of_others(const char *proc, uint32_t pid, uid_t *uid)

@@ -10,6 +10,11 @@
 #include "base/aside.h"
 
 /*
+ * Whether that user is ours: not nobody, whom a recording becomes that root began, and who may be
+ * others as well.
+ */
+bool sym_is_ours(uid_t uid);
+/*
  * Whether a process is neither root's nor ours, its user before and after a set-user-ID program
  * counted, and whose it is. False of one that has ended.
  */

@@ -144,13 +144,18 @@ stall() {
 		sleep 0.1
 	done
 }
+# they_end NAME COMMAND...: recordings of the machine do, with a result.
+they_end() {
+	local command
+	for command in "${@:2}"; do
+		run timeout -s KILL 60 "$rawprof" $command -a -d 1 --format folded
+		is "$1: $command ends" "$status" 0
+		ledger_closes "$1: $command"
+	done
+}
 stall
 if [ -s "$tmp/stalled" ]; then
-	for command in cpu wall lock; do
-		run timeout -s KILL 60 "$rawprof" $command -a -d 1 --format folded
-		is "a file that nobody answers for: $command ends" "$status" 0
-		ledger_closes "a file that nobody answers for: $command"
-	done
+	they_end 'a file that nobody answers for' cpu wall lock
 	folded -F 499 -d 1 -p "$(cat "$tmp/stalled")"
 	holds 'a file that nobody answers for: what it ran is seen' "$(share "$out" '^stalled;') > 90"
 	has 'a file that nobody answers for: it is said' "$err" 'over/stalled.*: Permission denied'
@@ -162,11 +167,7 @@ kill -KILL $stalls 2>/dev/null
 # A process whose mappings and memory stay locked: who reads them waits for ever.
 stall locked
 if [ -s "$tmp/stalled" ]; then
-	for command in cpu wall offcpu; do
-		run timeout -s KILL 60 "$rawprof" $command -a -d 1 --format folded
-		is "a process that keeps its lock: $command ends" "$status" 0
-		ledger_closes "a process that keeps its lock: $command"
-	done
+	they_end 'a process that keeps its lock' cpu wall offcpu
 	folded -F 499 -d 1 -p "$(cat "$tmp/stalled")"
 	holds 'a process that keeps its lock: what it runs is seen' "$(share "$out" '^stalls;') > 90"
 	"$work/deep" 60 &
