@@ -81,6 +81,7 @@ static void report_debug_files(const struct recording *rec)
 static int open_symbolizer(struct recording *rec)
 {
 	const struct sym_kernel_source source = record_ksym_source(&rec->ksym);
+	const struct sym_user_room room = record_file_room(&rec->file_room);
 	int err = sym_kernel_open(&rec->kernel, &source);
 
 	if (!err)
@@ -89,6 +90,8 @@ static int open_symbolizer(struct recording *rec)
 		err = sym_demangler_open(&rec->demangler);
 	if (!err)
 		sym_user_set_patience(rec->user, record_look_goes_on, &rec->looks);
+	if (!err && !rec->looks.is_free) /* who named the processes answers for them */
+		sym_user_set_room(rec->user, &room);
 	if (err)
 		return rp_fail(err, "cannot open the symbolizer: %s", strerror(-err));
 	return rec->opt->debuginfod ? use_debuginfod(rec) : 0;
@@ -360,6 +363,7 @@ void record_init(struct recording *rec, const struct record_profiler *profiler,
 	rec->target.ready = rec->target.gate = rec->target.exec_error = -1;
 	record_ksym_init(&rec->ksym);
 	record_looks_init(&rec->looks);
+	record_file_room_init(&rec->file_room);
 	rec->looks.is_free = opt->program || opt->pids.n || opt->tids.n;
 }
 

@@ -30,6 +30,7 @@
 #include "names.h"
 #include "jvm.h"
 #include "languages.h"
+#include "file_room.h"
 #include "looks.h"
 #include "python.h"
 #include "published.h"
@@ -223,13 +224,14 @@ struct recording {
 	struct id_set in_vain;	 /* processes and places that were read for, in a window */
 	struct hash_map mappers; /* that have mapped code since something was forgotten */
 	struct record_looks looks;
-	size_t max_events;	 /* to remember, before processes that ended are forgotten */
-	size_t used;		 /* stacks that the symbolizer knows to keep what names them */
-	uint64_t lost;		 /* records of processes, so far; */
-	bool missed;		 /*   and since the last tick */
-	unsigned int rereads;	 /* of mappings since the last tick: a walk had no tables, */
-	unsigned int astray;	 /*   or led nowhere */
-	bool no_tables;		 /* records of such walks have come since the last drain */
+	struct record_file_room file_room;
+	size_t max_events;    /* to remember, before processes that ended are forgotten */
+	size_t used;	      /* stacks that the symbolizer knows to keep what names them */
+	uint64_t lost;	      /* records of processes, so far; */
+	bool missed;	      /*   and since the last tick */
+	unsigned int rereads; /* of mappings since the last tick: a walk had no tables, */
+	unsigned int astray;  /*   or led nowhere */
+	bool no_tables;	      /* records of such walks have come since the last drain */
 
 	/* time (run.c) */
 	bool begun; /* what processes map is of interest from then on */

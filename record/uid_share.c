@@ -62,6 +62,17 @@ void record_share_add(struct record_share *s, uid_t uid, uint64_t size)
 		s->all += size;
 }
 
+void record_share_give(struct record_share *s, uid_t uid, uint64_t size)
+{
+	struct share_user *u = add_user(s, uid);
+
+	if (!u || u->has < size)
+		return;
+	u->has -= size;
+	if (uid)
+		s->all -= size;
+}
+
 bool record_share_take(struct record_share *s, uid_t uid, uint64_t size)
 {
 	const bool has_room = record_share_has_room(s, uid, size);

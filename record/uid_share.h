@@ -41,6 +41,8 @@ void record_share_say(struct record_share *s, uid_t uid);
 bool record_share_has_room(struct record_share *s, uid_t uid, uint64_t size);
 /* It has so much more, whether it may or not. */
 void record_share_add(struct record_share *s, uid_t uid, uint64_t size);
+/* It has so much less. */
+void record_share_give(struct record_share *s, uid_t uid, uint64_t size);
 /* Both; false: it may not, and has not. */
 bool record_share_take(struct record_share *s, uid_t uid, uint64_t size);
 /* Whose a file is. */

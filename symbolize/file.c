@@ -86,33 +86,69 @@ uint32_t sym_file_hash(const struct sym_file *f)
 	return rp_hash_bytes(parts, sizeof(parts)) ^ rp_hash_bytes(f->build_id, f->build_id_size);
 }
 
-int sym_files_add(struct sym_files *fs, const struct sym_file *key, uint32_t *number)
+static uint32_t find_file(const struct sym_files *fs, const struct sym_file *f)
 {
-	const char *path = key->path;
-	struct sym_file f = *key;
-	uint32_t hash, at, found;
+	const uint32_t hash = sym_file_hash(f);
+	uint32_t at = hash, found;
+
+	while ((found = rp_index_next(&fs->index, hash, &at)) != HASH_NONE)
+		if (is_same_key(&fs->items[found], f))
+			break;
+	return found;
+}
+
+/* Arrays grow by half, and the text is in an index as the file is. */
+static size_t cost_of(const char *path)
+{
+	return sizeof(struct sym_file) / 2 * 3 + strlen(path) + 4 * sizeof(path);
+}
+
+static bool has_room(const struct sym_files *fs, uint32_t pid, const char *path, uid_t *payer)
+{
+	return !fs->room.take || fs->room.take(fs->room.ctx, pid, cost_of(path), payer);
+}
+
+void sym_file_give(const struct sym_files *fs, const struct sym_file *f)
+{
+	if (fs->room.give && f->payer)
+		fs->room.give(fs->room.ctx, f->payer, cost_of(f->path));
+}
+
+static int add_file(struct sym_files *fs, struct sym_file f, const char *path, uint32_t *number)
+{
 	int err;
 
-	if (!*path || !strcmp(path, "//anon"))
-		path = "[anon]";
 	f.path = sym_strings_add(fs->strings, path, strlen(path));
 	if (!f.path || rp_index_reserve(&fs->index))
 		return -ENOMEM;
-	at = hash = sym_file_hash(&f);
-	while ((found = rp_index_next(&fs->index, hash, &at)) != HASH_NONE)
-		if (is_same_key(&fs->items[found], &f))
-			break;
-	if (found == HASH_NONE) {
-		f.kind = kind_of(f.path);
-		f.fd = -1;
-		found = fs->count;
-		err = RP_PUSH(fs->items, fs->count, fs->capacity, f);
-		if (err)
-			return err;
-		rp_index_put(&fs->index, hash, found);
-	}
-	*number = found;
+	f.kind = kind_of(f.path);
+	f.fd = -1;
+	err = RP_PUSH(fs->items, fs->count, fs->capacity, f);
+	if (err)
+		return err;
+	*number = (uint32_t)fs->count - 1;
+	rp_index_put(&fs->index, sym_file_hash(&f), *number);
 	return 0;
+}
+
+static const char anonymous[] = "[anon]";
+
+int sym_files_add(struct sym_files *fs, uint32_t pid, const struct sym_file *key, uint32_t *number)
+{
+	const bool is_anonymous = !*key->path || !strcmp(key->path, "//anon");
+	const char *path = is_anonymous ? anonymous : key->path;
+	struct sym_file f = *key;
+
+	f.path = sym_strings_find(fs->strings, path, strlen(path));
+	*number = f.path ? find_file(fs, &f) : HASH_NONE;
+	if (*number != HASH_NONE)
+		return 0;
+	if (has_room(fs, pid, path, &f.payer))
+		return add_file(fs, f, path, number);
+	path = anonymous;
+	f = (struct sym_file){ .path = sym_strings_find(fs->strings, path, strlen(path)) };
+	*number = f.path ? find_file(fs, &f) : HASH_NONE;
+	return *number != HASH_NONE ? 0 : add_file(fs, f, path, number);
 }
 
 /* ---- where it is */

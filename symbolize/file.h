@@ -51,6 +51,7 @@ struct sym_file {
 	uint32_t last_pid;	 /* through which it was tried */
 	int fd;			 /* held for a process that may be gone when it is needed; -1 */
 	uid_t holder;		 /* in whose share that is (held.c) */
+	uid_t payer;		 /* for being remembered (struct sym_user_room) */
 	struct sym_image *image; /* the owner's; NULL: not ELF, or not found yet */
 };
 
@@ -67,6 +68,7 @@ struct sym_files {
 	struct sym_debuginfod *server; /* where to ask for debug files; or NULL */
 	struct hash_map holders;       /* users whose processes have files that are held open */
 	uint32_t held;		       /* of all but root */
+	struct sym_user_room room;     /* whom to ask for new ones; take is NULL: nobody */
 };
 
 void sym_files_init(struct sym_files *fs, struct sym_strings *strings, const char *proc);
@@ -78,10 +80,12 @@ void sym_file_hold(struct sym_files *fs, struct sym_file *f, uint32_t pid, int f
 int sym_file_release(struct sym_files *fs, struct sym_file *f);
 
 /*
- * The number of the file that a mapping is of: one for each file. @key.path is copied.
- * -ENOMEM.
+ * The number of the file that a mapping of process @pid is of: one for each file, or, if there is
+ * no room for it, that of anonymous memory. @key.path is copied. -ENOMEM.
  */
-int sym_files_add(struct sym_files *fs, const struct sym_file *key, uint32_t *number);
+int sym_files_add(struct sym_files *fs, uint32_t pid, const struct sym_file *key, uint32_t *number);
+/* One goes: whoever paid for it need not any longer. */
+void sym_file_give(const struct sym_files *fs, const struct sym_file *f);
 
 /*
  * The functions of the file behind @m, mapped by process @pid, looked for in the process itself, in

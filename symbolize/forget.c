@@ -107,6 +107,7 @@ static void drop_files(struct sym_files *fs, struct rest *r)
 		struct sym_file *f = &fs->items[i];
 
 		if (r->number[i] == GONE) {
+			sym_file_give(fs, f);
 			if (f->fd >= 0)
 				close(sym_file_release(fs, f));
 			continue;

@@ -32,7 +32,7 @@ static int take(void *ctx, const struct sym_proc_map *m)
 
 	if (!(m->prot & PROT_EXEC) || !m->inode)
 		return 0;
-	err = sym_files_add(&all->files, &key, &file);
+	err = sym_files_add(&all->files, 0, &key, &file);
 	if (err || file < known)
 		return err;
 	return RP_PUSH(

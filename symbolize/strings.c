@@ -45,10 +45,9 @@ static const char *no_memory(void)
 	return NULL;
 }
 
-const char *sym_strings_add(struct sym_strings *set, const char *s, size_t len)
+static const char *find(const struct sym_strings *set, uint32_t hash, const char *s, size_t len)
 {
-	uint32_t hash = rp_hash_bytes(s, len), at = hash, found;
-	char *copy;
+	uint32_t at = hash, found;
 
 	while (set->count && (found = rp_index_next(&set->index, hash, &at)) != HASH_NONE) {
 		const char *kept = set->kept[found];
@@ -56,6 +55,22 @@ const char *sym_strings_add(struct sym_strings *set, const char *s, size_t len)
 		if (!strncmp(kept, s, len) && !kept[len])
 			return kept;
 	}
+	return NULL;
+}
+
+const char *sym_strings_find(const struct sym_strings *set, const char *s, size_t len)
+{
+	return find(set, rp_hash_bytes(s, len), s, len);
+}
+
+const char *sym_strings_add(struct sym_strings *set, const char *s, size_t len)
+{
+	const uint32_t hash = rp_hash_bytes(s, len);
+	const char *kept = find(set, hash, s, len);
+	char *copy;
+
+	if (kept)
+		return kept;
 	if (rp_index_reserve(&set->index))
 		return no_memory();
 	copy = RP_GROW(set->kept, set->count, set->capacity) ? NULL : allocate(set, len + 1);

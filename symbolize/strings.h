@@ -25,6 +25,8 @@ struct sym_strings {
  * which has been said (rp_lack()); none is needed if there is one.
  */
 const char *sym_strings_add(struct sym_strings *set, const char *s, size_t len);
+/* The copy that is kept already, or NULL. */
+const char *sym_strings_find(const struct sym_strings *set, const char *s, size_t len);
 /* The kept copy of one text behind the other. */
 const char *sym_strings_join(struct sym_strings *set, const char *a, const char *b);
 void sym_strings_free(struct sym_strings *set);

@@ -76,6 +76,11 @@ void sym_user_set_patience(struct sym_user *u, sym_user_patience_fn fn, void *ct
 	u->patience = ctx;
 }
 
+void sym_user_set_room(struct sym_user *u, const struct sym_user_room *room)
+{
+	u->files.room = *room;
+}
+
 int sym_user_use_debuginfod(struct sym_user *u)
 {
 	return u->files.server ? 0 : sym_debuginfod_open(&u->files.server);
@@ -127,7 +132,7 @@ int sym_user_mmap(struct sym_user *u, const struct sym_mmap *m)
 	if (mapping.end <= mapping.start || m->build_id_size > sizeof(key.build_id))
 		return -EINVAL;
 	memcpy(key.build_id, m->build_id, m->build_id_size);
-	err = sym_files_add(&u->files, &key, &mapping.file);
+	err = sym_files_add(&u->files, m->pid, &key, &mapping.file);
 	return err ? err : sym_history_mmap(&u->history, &mapping);
 }
 
@@ -189,7 +194,7 @@ static int take_map(void *ctx, const struct sym_proc_map *m)
 	r->bytes += 2 * sizeof(*r->maps) + strlen(m->path); /* here, and in the history */
 	if (r->also && r->also(r->ctx, m))
 		r->also = NULL; /* it has enough */
-	err = sym_files_add(&r->u->files, &key, &file);
+	err = sym_files_add(&r->u->files, r->pid, &key, &file);
 	if (err)
 		return err;
 	return RP_PUSH(r->maps, r->count, r->capacity,

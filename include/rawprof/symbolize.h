@@ -230,6 +230,19 @@ typedef bool (*sym_user_patience_fn)(void *ctx, size_t bytes);
 void sym_user_set_patience(struct sym_user *u, sym_user_patience_fn fn, void *ctx);
 
 /*
+ * Who pays for what is remembered of a file that was not mapped before, whether by an event or in a
+ * process that is read: take() is asked first, and may refuse; then the mapping is one of anonymous
+ * memory. give() follows once the file is forgotten, with what take() wrote to @payer. 0: nobody
+ * pays, and nothing is given back.
+ */
+struct sym_user_room {
+	bool (*take)(void *ctx, uint32_t pid, size_t bytes, uid_t *payer);
+	void (*give)(void *ctx, uid_t payer, size_t bytes);
+	void *ctx;
+};
+void sym_user_set_room(struct sym_user *u, const struct sym_user_room *room); /* copied */
+
+/*
  * Takes hold of what will be out of reach once process @pid has ended: its JIT map, and the files
  * it has mapped that its death would delete, that lie where files come and go (outside of /usr,
  * /lib*, /bin, /sbin, /opt), or whose mount namespace it would take along. Call it now and then

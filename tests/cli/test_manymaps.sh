@@ -5,7 +5,7 @@
 need_profile
 
 chmod a+x "$tmp"
-cp "$work/manymaps" "$work/split" "$tmp"
+cp "$work/manymaps" "$work/newfiles" "$work/split" "$tmp"
 as() { exec setpriv --reuid=$1 --regid=$1 --clear-groups "${@:2}"; }
 
 # attack MAPPINGS PROCESSES [files]
@@ -53,6 +53,18 @@ for command in wall offcpu; do
 	has "mappings: $command: it is said" "$err" 'user 65534 has taken its share of the (time|memory)'
 done
 end
+
+# Files that are gone at once, but what they were called is to be known at the end.
+"$rawprof" cpu -a -F 49 -d 120 --format folded -o "$tmp/folded" 2>"$err" &
+recording=$!
+(as 65534 "$tmp/newfiles" 300000)
+kill -INT $recording
+wait $recording
+is 'new files: status' $? 0
+ledger_closes 'new files'
+holds 'new files: memory' "$(memory "$err") < 100"
+has 'new files: it is said' "$err" 'user 65534 has taken its share of the memory for files'
+has 'new files: what others do has names' "$tmp/folded" '^split;_start;.*;main;work_60 '
 
 # Without an attack: one who is named is read, whoever it is.
 run "$rawprof" cpu -F 499 -p $victim -d 1 --format folded

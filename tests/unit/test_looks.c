@@ -153,7 +153,7 @@ static uint32_t hold(uint32_t pid, uint32_t n, uint64_t inode)
 	for (uint32_t i = 0; i < n; i++) {
 		const struct sym_file key = { .path = "/a/file", .inode = inode + i };
 
-		ck_assert_int_eq(sym_files_add(&fs, &key, &number), 0);
+		ck_assert_int_eq(sym_files_add(&fs, 0, &key, &number), 0);
 		sym_file_hold(&fs, &fs.items[number], pid, open("/dev/null", O_RDONLY));
 		held += fs.items[number].fd >= 0;
 	}

@@ -26,7 +26,7 @@ static uint32_t add(const char *path)
 	const struct sym_file key = { .path = path, .dev = 1, .inode = strlen(path) };
 	uint32_t number;
 
-	ck_assert_int_eq(sym_files_add(&files, &key, &number), 0);
+	ck_assert_int_eq(sym_files_add(&files, 0, &key, &number), 0);
 	return number;
 }
 

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Room for what is remembered of the files that processes map. A process may map ever new ones, as
+ * it may make names for memfd_create(2), so those of its user have a share of 64 MB. Root and we
+ * pay nothing, nor does anyone for the first 4 MB, which is more than most machines ever map.
+ */
+#ifndef RECORD_FILE_ROOM_H
+#define RECORD_FILE_ROOM_H
+
+#include <rawprof/symbolize.h>
+
+#include "uid_share.h"
+
+enum { FILE_ROOM_ASKED = 64 };
+
+struct record_file_room {
+	struct record_share share;
+	size_t free_bytes; /* for which nobody has paid */
+	/* Whose a process was a moment ago: one that maps without end is not asked each time. */
+	struct {
+		uint32_t pid;
+		uid_t uid;
+		uint64_t at_ns;
+	} asked[FILE_ROOM_ASKED];
+};
+
+void record_file_room_init(struct record_file_room *r);
+void record_file_room_free(struct record_file_room *r);
+/* For sym_user_set_room(). */
+struct sym_user_room record_file_room(struct record_file_room *r);
+
+#endif
