@@ -10,21 +10,15 @@
 #include <rawprof/symbolize.h>
 
 #include "uid_share.h"
-
-enum { FILE_ROOM_ASKED = 64 };
+#include "whose.h"
 
 struct record_file_room {
 	struct record_share share;
-	size_t free_bytes; /* for which nobody has paid */
-	/* Whose a process was a moment ago: one that maps without end is not asked each time. */
-	struct {
-		uint32_t pid;
-		uid_t uid;
-		uint64_t at_ns;
-	} asked[FILE_ROOM_ASKED];
+	struct record_whose *whose; /* the caller's */
+	size_t free_bytes;	    /* for which nobody has paid */
 };
 
-void record_file_room_init(struct record_file_room *r);
+void record_file_room_init(struct record_file_room *r, struct record_whose *whose);
 void record_file_room_free(struct record_file_room *r);
 /* For sym_user_set_room(). */
 struct sym_user_room record_file_room(struct record_file_room *r);

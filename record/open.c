@@ -363,7 +363,7 @@ void record_init(struct recording *rec, const struct record_profiler *profiler,
 	rec->target.ready = rec->target.gate = rec->target.exec_error = -1;
 	record_ksym_init(&rec->ksym);
 	record_looks_init(&rec->looks);
-	record_file_room_init(&rec->file_room);
+	record_file_room_init(&rec->file_room, &rec->whose);
 	rec->looks.is_free = opt->program || opt->pids.n || opt->tids.n;
 }
 

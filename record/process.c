@@ -236,7 +236,7 @@ static int keep(struct recording *rec, uint32_t pid)
 /* While they live: the next look may be too late for a file that ends with its process. */
 static int hold_fresh(struct recording *rec)
 {
-	int err = 0;
+	int err = rp_id_set_count(&rec->fresh) ? sym_user_settle(rec->user) : 0;
 
 	for (uint32_t i = 0; !err && i < rp_id_set_count(&rec->fresh); i++) {
 		uint32_t pid = (uint32_t)rp_id_set_at(&rec->fresh, i);
@@ -490,6 +490,8 @@ void record_forget_ended(struct recording *rec)
 	read_mappers(rec);
 	use_stacks(rec);
 	sym_user_prune(rec->user, rp_monotonic_ns() - REMEMBERED_NS, what_was_used, NULL);
+	sym_user_forget_files(rec->user);
+	sym_demangler_rest(rec->demangler); /* it knows names by where they were */
 	record_looks_settle(&rec->looks);
 	rec->max_events = sym_user_events(rec->user) / 2 * 3;
 	forget_ids(&rec->known);

@@ -89,9 +89,9 @@ uint32_t sym_file_hash(const struct sym_file *f)
 static uint32_t find_file(const struct sym_files *fs, const struct sym_file *f)
 {
 	const uint32_t hash = sym_file_hash(f);
-	uint32_t at = hash, found;
+	uint32_t at = hash, found = HASH_NONE;
 
-	while ((found = rp_index_next(&fs->index, hash, &at)) != HASH_NONE)
+	while (fs->count && (found = rp_index_next(&fs->index, hash, &at)) != HASH_NONE)
 		if (is_same_key(&fs->items[found], f))
 			break;
 	return found;

@@ -244,9 +244,6 @@ static int find_own(const struct sym_history *h, struct sym_epoch *e, uint64_t t
 	return err;
 }
 
-/* Generations that a question is passed on to; only what contradicts itself has more. */
-enum { ANCESTORS = 1000 };
-
 /* The number of the mapping. With @use what leads to it is marked. */
 static int find(struct sym_history *h, uint32_t pid, uint64_t time, uint64_t addr, bool use,
 		uint32_t *number, struct sym_life *life)
@@ -262,7 +259,7 @@ static int find(struct sym_history *h, uint32_t pid, uint64_t time, uint64_t add
 	if (e)
 		*life = e->life;
 	err = -ENOENT;
-	for (int i = 0; e && err == -ENOENT && i < ANCESTORS; i++) {
+	for (int i = 0; e && err == -ENOENT && i < SYM_ANCESTORS; i++) {
 		err = find_own(h, e, time, addr, number);
 		if (use && e->event != UINT32_MAX)
 			h->events[e->event].used = true;
@@ -330,7 +327,7 @@ const char *sym_history_comm_at(struct sym_history *h, uint32_t tid, uint64_t ti
 
 	if (sym_history_update(h))
 		return NULL;
-	for (int i = 0; !comm && i < ANCESTORS; i++) {
+	for (int i = 0; !comm && i < SYM_ANCESTORS; i++) {
 		const struct sym_task *t = sym_tasks_find(&h->tasks, tid);
 		const struct sym_epoch *e = sym_task_epoch_at(t, time);
 

@@ -96,6 +96,9 @@ struct sym_event {
 	};
 };
 
+/* Generations that a question is passed on to; only what was made for it has more without an exec. */
+enum { SYM_ANCESTORS = 64 };
+
 /* Applies all events. -ENOMEM */
 int sym_history_update(struct sym_history *h);
 /* Puts those that were applied in order. */

@@ -15,6 +15,8 @@ enum { NONE = UINT32_MAX };
 
 /* Of a process that maps more than this what is gone again is told by its snapshots. */
 #define MANY_MAPPINGS 512
+/* And of one that has mapped this much since nobody can tell: its user has no time left for it. */
+#define TOO_MANY_MAPPINGS 8192
 
 /*
  * A time during which a pid was one process. Lives are in order of their first event, so a parent
@@ -25,11 +27,12 @@ struct life {
 	uint32_t parent;   /* the life that it was forked from, or NONE */
 	uint32_t exec;	   /* its last exec before the time given: number of the event, or NONE */
 	uint32_t snapshot; /* the last one: number of the event, or NONE */
-	uint32_t mappings; /* that events told of */
+	uint32_t mappings; /* that events told of, */
+	uint32_t since;	   /*   and since the last snapshot */
 	bool is_used;	   /* by what will be asked */
 	bool has_ended;	   /* before that time; else it is kept from .exec on */
 	enum sym_wanted wanted;
-	bool is_inherited; /* by a life that is kept as it is */
+	uint8_t heirs; /* so many generations below may ask it for what they inherited */
 };
 
 struct pruning {
@@ -106,8 +109,11 @@ static uint32_t place(struct pruning *p, uint32_t i)
 		life = begin_life(p, e->pid, NONE); /* whose fork was not seen */
 	if (life == NONE)
 		return life;
-	if (e->type == SYM_EVENT_SNAPSHOT)
+	p->lives[life].since += e->type == SYM_EVENT_MMAP;
+	if (e->type == SYM_EVENT_SNAPSHOT) {
 		p->lives[life].snapshot = i;
+		p->lives[life].since = 0;
+	}
 	p->lives[life].mappings += mappings_of(p->h, e, &first);
 	p->lives[life].is_used |= e->used || count_used(p->h, e);
 	if (e->time >= p->before)
@@ -117,6 +123,14 @@ static uint32_t place(struct pruning *p, uint32_t i)
 	if (e->type == SYM_EVENT_EXEC)
 		p->lives[life].exec = i;
 	return life;
+}
+
+/* It is passed on SYM_ANCESTORS times, and no further. */
+static uint8_t heirs_of_parent(const struct life *l)
+{
+	if (!l->has_ended && l->exec == NONE)
+		return SYM_ANCESTORS;
+	return l->heirs ? l->heirs - 1 : 0;
 }
 
 /*
@@ -137,9 +151,17 @@ static void judge(struct pruning *p, enum sym_wanted (*wanted)(void *ctx, uint32
 		parent = &p->lives[l->parent];
 		if (l->wanted == SYM_WANTED)
 			parent->wanted = SYM_WANTED;
-		if (l->is_inherited || (!l->has_ended && l->exec == NONE))
-			parent->is_inherited = true;
+		if (parent->heirs < heirs_of_parent(l))
+			parent->heirs = heirs_of_parent(l);
 	}
+}
+
+/* Of a process that maps without end what is gone again is told by its snapshot, if there is one. */
+static bool is_flooded(const struct life *l, uint32_t i)
+{
+	if (l->since > TOO_MANY_MAPPINGS)
+		return i != l->snapshot;
+	return l->mappings > MANY_MAPPINGS && l->snapshot != NONE && i < l->snapshot;
 }
 
 /* How much of an event is left: of a mapping or a snapshot it may be what was used. */
@@ -150,12 +172,11 @@ static enum left what_is_left(const struct pruning *p, uint32_t i)
 	const struct life *l = &p->lives[p->life_of[i]];
 	const struct sym_event *e = &p->h->events[i];
 	bool of_mappings = e->type == SYM_EVENT_MMAP || e->type == SYM_EVENT_SNAPSHOT;
-	bool is_flooded = l->mappings > MANY_MAPPINGS && l->snapshot != NONE;
 
 	if (l->wanted == SYM_WANTED)
 		return ALL;
-	if (l->is_inherited || (!l->has_ended && (l->exec == NONE || i >= l->exec)))
-		return is_flooded && of_mappings && i < l->snapshot ? USED : ALL;
+	if (l->heirs || (!l->has_ended && (l->exec == NONE || i >= l->exec)))
+		return of_mappings && is_flooded(l, i) ? USED : ALL;
 	if (l->wanted == SYM_NOT_WANTED || (e->type == SYM_EVENT_EXEC && !e->used))
 		return NOTHING;
 	return of_mappings ? USED : ALL;

@@ -142,6 +142,16 @@ int sym_user_prune(struct sym_user *u, uint64_t before,
 	return sym_history_prune(&u->history, before, wanted, ctx);
 }
 
+void sym_user_forget_files(struct sym_user *u)
+{
+	sym_files_forget(&u->files, &u->history);
+}
+
+int sym_user_settle(struct sym_user *u)
+{
+	return sym_history_update(&u->history);
+}
+
 int sym_user_use(struct sym_user *u, uint32_t pid, uint64_t time, uint64_t addr)
 {
 	return sym_history_use(&u->history, pid, time, addr);

@@ -266,6 +266,16 @@ enum sym_wanted { SYM_NOT_WANTED, SYM_WANTED, SYM_WANTED_USED };
  */
 int sym_user_prune(struct sym_user *u, uint64_t before,
 		   enum sym_wanted (*wanted)(void *ctx, uint32_t pid), void *ctx);
+/*
+ * After that, by who uses no string any more that was given out: files that nothing maps now are
+ * forgotten as well.
+ */
+void sym_user_forget_files(struct sym_user *u);
+/*
+ * Applies the events that are new, of all processes: the next question does it else, whoever is
+ * paying for that. -ENOMEM.
+ */
+int sym_user_settle(struct sym_user *u);
 /* This will be asked: what @addr meant to the process that had @pid at @time. -ENOENT, -ENOMEM. */
 int sym_user_use(struct sym_user *u, uint32_t pid, uint64_t time, uint64_t addr);
 

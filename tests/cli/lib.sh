@@ -45,6 +45,8 @@ finish() {
 	exit
 }
 have_python() { python3 -c 'import json' 2>/dev/null; } # python3-minimal cannot
+# A machine that has just started may have none. False: it cannot be.
+mount_tracefs() { [ -d /sys/kernel/tracing/events ] || mount -t tracefs nodev /sys/kernel/tracing 2>/dev/null; }
 # For files in which nothing works without the right to profile.
 need_profile() {
 	can_profile && return

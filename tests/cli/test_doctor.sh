@@ -11,6 +11,8 @@ says() { awk -v name="$1" "$named"' found == name && ($1 == "yes" || $1 == "no")
 why() { awk -v name="$1" "$named"' found == name { print substr($0, 31) }' "$out"; }
 answer() { if "$@" >/dev/null 2>&1; then echo yes; else echo no; fi; }
 
+mount_tracefs # who has lost the right to mount it finds it there, as on most machines
+
 run "$rawprof" doctor
 is 'doctor: status' $status 0
 is 'doctor: nothing but the diagnosis' "$(cat "$err")" ''

@@ -222,8 +222,7 @@ fi
 
 # ---- the kernel's own
 
-if [ ! -d /sys/kernel/tracing/events/lock/ ] && ! mount -t tracefs nodev /sys/kernel/tracing 2>/dev/null ||
-	[ ! -d /sys/kernel/tracing/events/lock/contention_begin ]; then
+if ! mount_tracefs || [ ! -d /sys/kernel/tracing/events/lock/contention_begin ]; then
 	run "$rawprof" lock -K 1
 	is 'without contention_begin: status' "$status" 1
 	has 'without contention_begin: says what is missing' "$err" 'Linux 5\.19'

@@ -17,6 +17,7 @@ enum {
 	NAME = 240,
 };
 
+static struct record_whose whose;
 static struct record_file_room room;
 static struct sym_strings strings;
 static struct sym_history history;
@@ -24,7 +25,7 @@ static struct sym_files fs;
 
 static void setup(void)
 {
-	record_file_room_init(&room);
+	record_file_room_init(&room, &whose);
 	sym_files_init(&fs, &strings, "/proc");
 	sym_history_init(&history, &strings);
 	fs.room = record_file_room(&room);

@@ -88,6 +88,21 @@ START_TEST(test_files)
 }
 END_TEST
 
+/* The name of a process may be that of a file, and there may be no file yet. */
+START_TEST(test_first_file)
+{
+	uint32_t number;
+
+	sym_files_init(&files, &strings, "/proc");
+	ck_assert_pstr_ne(sym_strings_add(&strings, "[anon]", 6), NULL);
+	ck_assert_int_eq(sym_files_add(&files, 1, &(struct sym_file){ .path = "//anon" }, &number),
+			 0);
+	ck_assert_uint_eq(number, 0);
+	sym_files_free(&files);
+	sym_strings_free(&strings);
+}
+END_TEST
+
 /* ---- with what was read of them */
 
 static unsigned int open_files(void)
@@ -162,6 +177,7 @@ int main(void)
 	if (!mkdtemp(dir))
 		return EXIT_FAILURE;
 	tcase_add_test(t, test_files);
+	tcase_add_test(t, test_first_file);
 	tcase_add_test(t, test_names);
 	tcase_add_test(t, test_generated);
 	return run_all(s, t);

@@ -323,6 +323,63 @@ START_TEST(test_flood)
 }
 END_TEST
 
+/* One that maps without end and cannot be looked at, or no longer. */
+static void flood_unseen(uint32_t pid)
+{
+	enum { FLOOD = 100000, OFTEN = 10000, USED = 12345 };
+
+	for (uint64_t i = 1; i < FLOOD; i++) {
+		map(i, pid, i * 0x1000, (i + 1) * 0x1000, 0, "/flood");
+		if (i == USED)
+			ck_assert_int_eq(sym_user_use(user, pid, i, i * 0x1000), 0);
+		if (i % OFTEN)
+			continue;
+		forget(i);
+		ck_assert_uint_lt(sym_user_events(user), OFTEN);
+	}
+	ck_module(pid, FLOOD, USED * 0x1000, "/flood");
+	ck_module(pid, FLOOD, (FLOOD - 1) * 0x1000, "/flood");
+	ck_module(pid, FLOOD, 0x2000, NULL);
+}
+
+START_TEST(test_flood_unseen)
+{
+	flood_unseen(1);
+}
+END_TEST
+
+START_TEST(test_flood_seen_once)
+{
+	struct sym_frame f;
+
+	sym_user_close(user);
+	ck_assert_int_eq(sym_user_open(&user, NULL), 0);
+	ck_assert_int_eq(sym_user_snapshot(user, getpid(), 0), 0);
+	flood_unseen(getpid());
+	sym_user_lookup(user, getpid(), 200000, (uintptr_t)run_program, false, &f);
+	ck_assert_str_eq(f.name, "run_program");
+}
+END_TEST
+
+/* Each process forks the next one and ends: what one inherited is from few of them. */
+START_TEST(test_chain)
+{
+	enum { CHAIN = 20000, NEAR = 50, OFTEN = 1000 };
+
+	for (uint32_t i = 1; i < CHAIN; i++) {
+		if (i == CHAIN - NEAR)
+			map(10 * i - 5, i, 0x1000, 0x2000, 0, "/near");
+		sym_user_fork(user, 10 * i, i + 1, i);
+		sym_user_exit(user, 10 * i + 1, i);
+		if (i % OFTEN == 0 || i == CHAIN - 1) {
+			forget(10 * i + 5);
+			ck_assert_uint_lt(sym_user_events(user), 200);
+		}
+	}
+	ck_module(CHAIN, 10 * CHAIN, 0x1000, "/near");
+}
+END_TEST
+
 /* What is told late, after questions, changes what it would have changed if told in time. */
 START_TEST(test_late)
 {
@@ -380,6 +437,9 @@ int main(void)
 	tcase_add_test(t, test_used);
 	tcase_add_test(t, test_all_used);
 	tcase_add_test(t, test_flood);
+	tcase_add_test(t, test_flood_unseen);
+	tcase_add_test(t, test_flood_seen_once);
+	tcase_add_test(t, test_chain);
 	tcase_add_loop_test(t, test_late, 0, 20);
 	tcase_set_timeout(t, 60);
 	return run_all(s, t);

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "base/clock.h"
+#include "symbolize/others.h"
+
+#include "uid_share.h"
+#include "whose.h"
+
+uid_t record_whose(struct record_whose *w, uint32_t pid)
+{
+	const uint64_t now = rp_monotonic_ns();
+	const uint32_t i = pid % WHOSE_PLACES;
+	uid_t uid;
+
+	if (w->known[i].pid == pid && now - w->known[i].at_ns < NS_PER_SECOND)
+		return w->known[i].uid;
+	uid = record_share_user(pid);
+	if (sym_is_ours(uid))
+		uid = 0;
+	w->known[i].pid = pid;
+	w->known[i].uid = uid;
+	w->known[i].at_ns = now;
+	return uid;
+}
