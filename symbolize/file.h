@@ -74,6 +74,12 @@ struct sym_files {
 void sym_files_init(struct sym_files *fs, struct sym_strings *strings, const char *proc);
 void sym_files_free(struct sym_files *fs);
 
+/*
+ * One descriptor more is held for a process: in whose share that is, 0: in nobody's. -EMFILE: its
+ * user has too many; -ENOMEM.
+ */
+int sym_held_take(struct sym_files *fs, uint32_t pid, uid_t *uid);
+void sym_held_give(struct sym_files *fs, uid_t uid);
 /* Holds @fd, which it takes, unless the user of the process has too many. */
 void sym_file_hold(struct sym_files *fs, struct sym_file *f, uint32_t pid, int fd);
 /* The descriptor that is held, which is the caller's from then on; -1: none. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Files held open for processes that may be gone when they are needed. A process may have mapped
+ * Files and perf maps held open for processes that may be gone when they are needed. A process may have mapped
  * any number of them, so those of users but root have half of all descriptors, and a user's at most
  * half of what others have left of these.
  */
@@ -31,8 +31,7 @@ static bool has_room(const struct sym_files *fs, const struct holder *o)
 	return others < most && o->held < (most - others) / 2;
 }
 
-/* Whose share it has to fit in: 0, nobody's. -EMFILE, -ENOMEM. */
-static int charge(struct sym_files *fs, uint32_t pid, uid_t *uid)
+int sym_held_take(struct sym_files *fs, uint32_t pid, uid_t *uid)
 {
 	struct holder *o;
 
@@ -53,7 +52,7 @@ static int charge(struct sym_files *fs, uint32_t pid, uid_t *uid)
 
 void sym_file_hold(struct sym_files *fs, struct sym_file *f, uint32_t pid, int fd)
 {
-	const int err = charge(fs, pid, &f->holder);
+	const int err = sym_held_take(fs, pid, &f->holder);
 
 	if (err) {
 		rp_lack(err, f->path);
@@ -63,15 +62,22 @@ void sym_file_hold(struct sym_files *fs, struct sym_file *f, uint32_t pid, int f
 	f->fd = fd;
 }
 
-int sym_file_release(struct sym_files *fs, struct sym_file *f)
+void sym_held_give(struct sym_files *fs, uid_t uid)
 {
-	const int fd = f->fd;
-	struct holder *o = fd < 0 || !f->holder ? NULL : rp_hash_find(&fs->holders, &f->holder);
+	struct holder *o = uid ? rp_hash_find(&fs->holders, &uid) : NULL;
 
 	if (o) {
 		o->held--;
 		fs->held--;
 	}
+}
+
+int sym_file_release(struct sym_files *fs, struct sym_file *f)
+{
+	const int fd = f->fd;
+
+	if (fd >= 0)
+		sym_held_give(fs, f->holder);
 	f->fd = -1;
 	return fd;
 }

@@ -96,7 +96,7 @@ struct sym_event {
 	};
 };
 
-/* Generations that a question is passed on to; only what was made for it has more without an exec. */
+/* Generations that a question is passed on to: without an exec nothing honest has more. */
 enum { SYM_ANCESTORS = 64 };
 
 /* Applies all events. -ENOMEM */

@@ -11,8 +11,10 @@
 #include "proc.h"
 #include "tasks.h"
 
-static void close_known(struct sym_known_jit *k)
+static void close_known(const struct sym_jits *js, struct sym_known_jit *k)
 {
+	if (k->jit)
+		sym_held_give(js->files, k->holder);
 	sym_jit_close(k->jit);
 	sym_strings_free(&k->names);
 }
@@ -20,7 +22,7 @@ static void close_known(struct sym_known_jit *k)
 void sym_jits_free(struct sym_jits *js)
 {
 	for (size_t i = 0; i < js->count; i++)
-		close_known(&js->items[i]);
+		close_known(js, &js->items[i]);
 	free(js->items);
 	rp_index_free(&js->by_pid);
 }
@@ -65,7 +67,7 @@ void sym_jits_rest(struct sym_jits *js)
 		struct sym_known_jit *k = &js->items[i];
 
 		if (!is_there(js, k->pid) || rp_index_reserve(&js->by_pid)) {
-			close_known(k);
+			close_known(js, k);
 			continue;
 		}
 		sym_strings_free(&k->names);
@@ -89,6 +91,12 @@ static int open_known(struct sym_jits *js, struct sym_known_jit *k)
 		err = sym_jit_open(&k->jit, js->proc, k->pid);
 	if (err)
 		return err;
+	err = sym_held_take(js->files, k->pid, &k->holder);
+	if (err) {
+		sym_jit_close(k->jit);
+		k->jit = NULL;
+		return err;
+	}
 	k->born = born;
 	return 0;
 }
@@ -139,7 +147,7 @@ int sym_jits_keep(struct sym_jits *js, uint32_t pid)
 	if (!k)
 		k = add_known(js, pid, now.born);
 	if (!k) {
-		sym_jit_close(now.jit);
+		close_known(js, &now);
 		return -ENOMEM;
 	}
 	*k = now;

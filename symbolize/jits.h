@@ -6,6 +6,7 @@
 #include <rawprof/symbolize.h>
 
 #include "base/hash.h"
+#include "file.h"
 #include "jit.h"
 
 /* The JIT map of one life of a pid, or that it had none when it was last looked for. */
@@ -14,15 +15,17 @@ struct sym_known_jit {
 	uint64_t born;
 	uint64_t asked; /* the time of the question upon which it was looked for */
 	struct sym_jit *jit;
+	uid_t holder; /* in whose share its descriptor is */
 	struct sym_strings names;
 };
 
-/* All zeroes but for .proc, the owner's. */
+/* All zeroes but for .proc and .files, the owner's. */
 struct sym_jits {
 	struct sym_known_jit *items;
 	size_t count, capacity;
 	struct hash_index by_pid; /* of their numbers */
 	const char *proc;
+	struct sym_files *files; /* which are held open beside them */
 };
 
 void sym_jits_free(struct sym_jits *js);

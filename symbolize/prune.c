@@ -156,7 +156,7 @@ static void judge(struct pruning *p, enum sym_wanted (*wanted)(void *ctx, uint32
 	}
 }
 
-/* Of a process that maps without end what is gone again is told by its snapshot, if there is one. */
+/* Of a process that maps without end what is gone again is told by its snapshot, if it has one. */
 static bool is_flooded(const struct life *l, uint32_t i)
 {
 	if (l->since > TOO_MANY_MAPPINGS)

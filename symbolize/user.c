@@ -52,6 +52,7 @@ int sym_user_open(struct sym_user **out, const char *proc)
 	sym_history_init(&u->history, &u->strings);
 	sym_files_init(&u->files, &u->strings, u->proc);
 	u->jits.proc = u->proc;
+	u->jits.files = &u->files;
 	*out = u;
 	return 0;
 }

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "record/looks.h"
 #include "symbolize/file.h"
+#include "symbolize/jits.h"
 
 enum { GONE = UINT32_MAX - 5, MB = 1 << 20 }; /* of no user that is known, so not of root's */
 
@@ -188,6 +189,57 @@ START_TEST(files_that_are_held)
 }
 END_TEST
 
+/* A process of that user with a perf map. */
+static uint32_t generator_of(uid_t uid)
+{
+	const uint32_t pid = process_of(uid);
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof(path), "/tmp/perf-%u.map", pid);
+	fd = open(path, O_CREAT | O_WRONLY | O_EXCL, 0600);
+	ck_assert_int_ge(fd, 0);
+	ck_assert(!fchown(fd, uid, uid));
+	close(fd);
+	return pid;
+}
+
+START_TEST(perf_maps_that_are_held)
+{
+	enum { MAPS = 40 };
+	struct sym_jits js = { .proc = "/proc", .files = &fs };
+	uint32_t held = 0, pid[MAPS];
+	struct rlimit limit;
+
+	if (getuid()) {
+		printf("skip: processes of other users need root\n");
+		return;
+	}
+	ck_assert(!getrlimit(RLIMIT_NOFILE, &limit));
+	limit.rlim_cur = 128;
+	ck_assert(!setrlimit(RLIMIT_NOFILE, &limit));
+	sym_files_init(&fs, &strings, "/proc");
+	for (int i = 0; i < MAPS; i++) {
+		pid[i] = generator_of(1000);
+		ck_assert_int_eq(sym_jits_keep(&js, pid[i]), 0);
+	}
+	for (size_t i = 0; i < js.count; i++)
+		held += js.items[i].jit != NULL;
+	for (int i = 0; i < MAPS; i++) {
+		char path[64];
+
+		snprintf(path, sizeof(path), "/tmp/perf-%u.map", pid[i]);
+		unlink(path);
+	}
+	ck_assert_uint_eq(held, 32); /* half of the 64 that are for users */
+	ck_assert_uint_eq(fs.held, 32);
+	sym_jits_free(&js);
+	ck_assert_uint_eq(fs.held, 0);
+	sym_files_free(&fs);
+	sym_strings_free(&strings);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("looks");
@@ -206,6 +258,7 @@ int main(void)
 	tcase_add_test(tc, a_look_is_paid_at_its_end);
 	tcase_add_test(tc, mappings_are_memory);
 	tcase_add_test(tc, files_that_are_held);
+	tcase_add_test(tc, perf_maps_that_are_held);
 	srunner_run_all(r, CK_NORMAL);
 	failed = srunner_ntests_failed(r);
 	srunner_free(r);
