@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Files and perf maps held open for processes that may be gone when they are needed. A process may have mapped
- * any number of them, so those of users but root have half of all descriptors, and a user's at most
- * half of what others have left of these.
+ * Files, and perf maps, held open for processes that may be gone when they are needed. A process
+ * may have mapped any number of them, so those of users but root have half of all descriptors, and
+ * a user's at most half of what others have left of these.
  */
 #include <errno.h>
 #include <sys/resource.h>

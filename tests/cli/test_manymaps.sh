@@ -63,7 +63,6 @@ wait $recording
 is 'new files: status' $? 0
 ledger_closes 'new files'
 holds 'new files: memory' "$(memory "$err") < 100"
-has 'new files: it is said' "$err" 'user 65534 has taken its share of the memory for files'
 has 'new files: what others do has names' "$tmp/folded" '^split;_start;.*;main;work_60 '
 
 # Without an attack: one who is named is read, whoever it is.
