@@ -219,6 +219,7 @@ static int open_stacks(struct recording *rec)
 		.nids = opt->program ? RECORD_FOLLOWED : opt->pids.n + opt->tids.n,
 		.ring_bytes = ring_bytes(rec, threads),
 		.most_frames = record_most_frames(opt),
+		.whose = rec->looks.is_free ? NULL : &rec->whose,
 		.threads = threads,
 		.thread_map = profiler->thread_map,
 		.on_moment = rec->stream ? on_moment : NULL,

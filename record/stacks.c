@@ -12,20 +12,11 @@
 #include "base/hash.h"
 #include "published.h"
 #include "stack_deep.h"
+#include "stack_room.h"
 #include "stacks.h"
-
-/* A stack waits in blocks of this size, copied once and never moved, so that pointers to it stay
- * good. */
-#define BLOCK_BYTES (256 * 1024)
 
 /* Of a map that grows with the threads. */
 #define MOST_ENTRIES (1u << 20)
-
-struct block {
-	struct block *older;
-	size_t used;
-	unsigned char bytes[];
-};
 
 /* Stacks are found by the hash of their record. */
 struct stack_slot {
@@ -45,7 +36,8 @@ struct stacks {
 	bool table;		  /* the map counts is one of struct stack_count */
 	struct record_deep *deep; /* NULL: none are that deep */
 	struct hash_map slots;	  /* of struct stack_slot */
-	struct block *blocks;
+	struct stack_block *blocks;
+	struct stack_room room;
 	int error; /* -ENOMEM while draining */
 	stack_record_fn on_record;
 	stack_moment_fn on_moment; /* NULL: none are expected, */
@@ -60,50 +52,60 @@ struct stacks {
 	void *ctx;
 };
 
-static size_t record_bytes(const struct stack_record *r)
-{
-	return sizeof(*r) + (size_t)r->user_bytes + r->kernel_bytes + r->managed_bytes;
-}
-
-static const struct stack_record *keep_record(struct stacks *s, const struct stack_record *record)
-{
-	size_t bytes = record_bytes(record);
-	struct block *block = s->blocks;
-	void *copy;
-
-	if (!block || BLOCK_BYTES - block->used < bytes) {
-		block = malloc(sizeof(*block) + BLOCK_BYTES);
-		if (!block)
-			return NULL;
-		block->older = s->blocks;
-		block->used = 0;
-		s->blocks = block;
-	}
-	copy = memcpy(block->bytes + block->used, record, bytes);
-	block->used += bytes; /* whole words: the next record is aligned too */
-	return copy;
-}
-
-static struct stack *find(const struct stacks *s, uint64_t hash)
+/* Or what stands in its place. */
+static struct stack *find_known(const struct stacks *s, uint64_t hash)
 {
 	struct stack_slot *slot = rp_hash_find(&s->slots, &hash);
 
+	if (!slot && s->room.is_used) {
+		hash = record_stack_moved(&s->room, hash);
+		slot = rp_hash_find(&s->slots, &hash);
+	}
 	return slot ? &slot->stack : NULL;
+}
+
+/* Once some had no room, there is one for whatever is not known. */
+static struct stack *find(const struct stacks *s, uint64_t hash)
+{
+	struct stack *stack = find_known(s, hash);
+
+	return stack || !s->room.is_used ? stack : find_known(s, record_stack_of_all().hash);
+}
+
+/* NULL: out of memory. */
+static struct stack *add(struct stacks *s, const struct stack_record *record)
+{
+	const struct stack_record *kept = record_blocks_keep(&s->blocks, record);
+	struct stack_slot *slot = kept ? rp_hash_add(&s->slots, &kept->hash) : NULL;
+
+	if (!slot)
+		return NULL;
+	slot->stack.record = kept;
+	return &slot->stack;
+}
+
+static struct stack *add_instead(struct stacks *s, const struct stack_record *record)
+{
+	const struct stack_record all = record_stack_of_all();
+	const struct stack_record one = record_stack_instead(&s->room, record);
+	struct stack *stack;
+
+	s->room.is_used = true;
+	if (!find_known(s, all.hash) && !add(s, &all))
+		return NULL;
+	stack = find_known(s, one.hash);
+	return stack ? stack : add(s, &one);
 }
 
 int record_stacks_take(struct stacks *s, const struct stack_record *record)
 {
-	struct stack *stack = find(s, record->hash);
+	struct stack *stack = find_known(s, record->hash);
 
-	if (!stack) {
-		const struct stack_record *kept = keep_record(s, record);
-		struct stack_slot *slot = kept ? rp_hash_add(&s->slots, &kept->hash) : NULL;
-
-		if (!slot)
-			return -ENOMEM;
-		stack = &slot->stack;
-		stack->record = kept;
-	}
+	if (!stack)
+		stack = record_stack_room_has(&s->room, record) ? add(s, record)
+								: add_instead(s, record);
+	if (!stack)
+		return -ENOMEM;
 	for (uint32_t i = 0; i < s->nvalues; i++)
 		stack->value[i] += record->value[i];
 	return 0;
@@ -221,6 +223,11 @@ int record_stacks_finish(struct stacks *s)
 	return n < 0 ? n : 0;
 }
 
+static struct stack_slot *slot_of(const struct stack *stack)
+{
+	return stack ? (void *)((char *)stack - offsetof(struct stack_slot, stack)) : NULL;
+}
+
 const struct stack *record_stacks_next(const struct stacks *s, const struct stack *after)
 {
 	const struct stack_slot *slot = s->slots.items;
@@ -228,7 +235,7 @@ const struct stack *record_stacks_next(const struct stacks *s, const struct stac
 	if (!slot)
 		return NULL;
 	if (after)
-		slot = (const void *)((const char *)after - offsetof(struct stack_slot, stack));
+		slot = slot_of(after);
 	slot += after != NULL;
 	return slot < (const struct stack_slot *)s->slots.items + s->slots.count ? &slot->stack
 										 : NULL;
@@ -248,7 +255,7 @@ const struct stack *record_stacks_find(const struct stacks *s, uint64_t hash)
 
 size_t record_stacks_number(const struct stacks *s, uint64_t hash)
 {
-	const struct stack_slot *slot = rp_hash_find(&s->slots, &hash);
+	const struct stack_slot *slot = slot_of(find(s, hash));
 
 	return slot ? (size_t)(slot - (const struct stack_slot *)s->slots.items) : SIZE_MAX;
 }
@@ -496,6 +503,7 @@ int record_stacks_open(const struct stacks_options *opt, stack_record_fn on_reco
 	if (!s)
 		return -ENOMEM;
 	s->slots = HASH_MAP(struct stack_slot, hash);
+	record_stack_room_init(&s->room, opt->whose);
 	s->each = opt->config->each;
 	s->table = opt->maps[STACK_MAP_COUNTS].type == BPF_MAP_TYPE_ARRAY;
 	s->nvalues = s->table ? STACK_TABLE_VALUES : opt->maps[STACK_MAP_COUNTS].value_size / 8;
@@ -535,7 +543,7 @@ int record_stacks_open(const struct stacks_options *opt, stack_record_fn on_reco
 
 void record_stacks_hold(struct stacks *s, uint64_t hash)
 {
-	struct stack_slot *slot = rp_hash_find(&s->slots, &hash);
+	struct stack_slot *slot = slot_of(find(s, hash));
 
 	if (slot)
 		slot->held = true;
@@ -547,34 +555,21 @@ static void keep_held(struct stacks *s, const struct hash_map *slots)
 	const struct stack_slot *slot = slots->items;
 
 	for (size_t i = 0; i < slots->count; i++) {
-		const struct stack_record *kept =
-			slot[i].held ? keep_record(s, slot[i].stack.record) : NULL;
-		struct stack_slot *copy = kept ? rp_hash_add(&s->slots, &kept->hash) : NULL;
-
-		if (copy)
-			copy->stack.record = kept;
-	}
-}
-
-static void free_blocks(struct block *block)
-{
-	while (block) {
-		struct block *older = block->older;
-
-		free(block);
-		block = older;
+		if (slot[i].held)
+			add(s, slot[i].stack.record);
 	}
 }
 
 void record_stacks_forget(struct stacks *s)
 {
 	struct hash_map slots = s->slots;
-	struct block *blocks = s->blocks;
+	struct stack_block *blocks = s->blocks;
 
 	s->slots = HASH_MAP(struct stack_slot, hash);
 	s->blocks = NULL;
+	record_stack_room_empty(&s->room);
 	keep_held(s, &slots);
-	free_blocks(blocks);
+	record_blocks_free(blocks);
 	rp_hash_free(&slots);
 	free(s->counted);
 	s->counted = NULL;
@@ -591,7 +586,8 @@ void record_stacks_close(struct stacks *s)
 	free(s->maps);
 	free(s->fds);
 	free(s->counted);
-	free_blocks(s->blocks);
+	record_blocks_free(s->blocks);
+	record_stack_room_free(&s->room);
 	rp_hash_free(&s->slots);
 	free(s);
 }

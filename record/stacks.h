@@ -20,13 +20,15 @@ typedef int (*stack_call_fn)(void *ctx, const struct during_slow *call);
 /* A struct stack_copy, of which so many bytes came. */
 typedef int (*stack_copy_fn)(void *ctx, const void *data, size_t size);
 
+struct record_whose;
 struct stacks_options {
 	const struct asm_map *maps; /* STACK_MAP_LIST and what the profiler adds */
 	size_t nmaps;
 	const struct program_config *config;
-	uint32_t nids;	      /* room in the maps pids and tids; 0: one each, no filter */
-	uint32_t ring_bytes;  /* a power of two, at least a page */
-	uint32_t most_frames; /* of a user stack, with config->deep_bytes */
+	uint32_t nids;		    /* room in the maps pids and tids; 0: one each, no filter */
+	uint32_t ring_bytes;	    /* a power of two, at least a page */
+	struct record_whose *whose; /* of whom those are that have a share; NULL: nobody is asked */
+	uint32_t most_frames;	    /* of a user stack, with config->deep_bytes */
 	/*
 	 * The number of a map that has twice so many entries as there are threads, if that is more
 	 * than it has by itself; then counts has room for four stacks of each. 0: no such map.

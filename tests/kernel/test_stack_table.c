@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "record/rewalk_kept.h"
 #include "record/stacks.h"
+#include "record/whose.h"
 
 enum { TIMES, SUM };
 
@@ -344,6 +345,61 @@ START_TEST(test_times_late)
 }
 END_TEST
 
+/*
+ * A process that is gone, so of no user that is known, has stacks that are all different, each of
+ * the deepest. They are counted all the same; and what is counted by their hash finds its place.
+ */
+START_TEST(test_room)
+{
+	enum { N = 20000, FRAMES = 4096, GONE = UINT32_MAX - 5, ROOM = (64 + 256) << 20 };
+	static struct record_whose whose;
+	static struct program_config config;
+	const struct stacks_options options = { .maps = maps,
+						.nmaps = STACK_MAPS,
+						.config = &config,
+						.ring_bytes = 1 << 20,
+						.whose = &whose };
+	const size_t bytes = sizeof(struct stack_record) + 8 * FRAMES;
+	struct stack_record *r = calloc(1, bytes);
+	const struct stack *last = NULL;
+	size_t kept, sum = 0;
+
+	ck_assert_ptr_nonnull(r);
+	ck_assert_int_eq(record_stacks_open(&options, count_record, NULL, &stacks), 0);
+	r->pid_tgid = (uint64_t)GONE << 32 | 1;
+	r->user_bytes = 8 * FRAMES;
+	strcpy(r->comm, "deep");
+	r->value[TIMES] = 1;
+	for (uint64_t i = 1; i <= N; i++) {
+		r->hash = 1000 + i;
+		ck_assert_int_eq(record_stacks_take(stacks, r), 0);
+	}
+	kept = record_stacks_count(stacks) - 2; /* and the two that stand for the others */
+	ck_assert_uint_le(kept, ROOM / bytes + 1);
+	ck_assert_uint_ge(kept, ROOM / bytes - 1);
+	ck_assert_uint_eq(record_stacks_find(stacks, 1001)->record->user_bytes, 8 * FRAMES);
+	last = record_stacks_find(stacks, 1000 + N);
+	ck_assert_str_eq(last->record->comm, "deep");
+	ck_assert_uint_eq(last->record->user_bytes, 0);
+	ck_assert_uint_eq(last->value[TIMES], N - kept);
+	ck_assert_ptr_eq(record_stacks_at(stacks, record_stacks_number(stacks, 1000 + N)), last);
+	ck_assert_int_eq(record_stacks_add(stacks, 1000 + N, r->value), 0);
+	ck_assert_uint_eq(last->value[TIMES], N - kept + 1);
+	/* What nobody has heard of may have been one of them. */
+	ck_assert_str_eq(record_stacks_find(stacks, 17)->record->comm, "[others]");
+	for (last = NULL; (last = record_stacks_next(stacks, last));)
+		sum += last->value[TIMES];
+	ck_assert_uint_eq(sum, N + 1);
+	/* All have room again. */
+	record_stacks_forget(stacks);
+	ck_assert_uint_eq(record_stacks_count(stacks), 0);
+	ck_assert_int_eq(record_stacks_take(stacks, r), 0);
+	ck_assert_uint_eq(record_stacks_find(stacks, 1000 + N)->record->user_bytes, 8 * FRAMES);
+	record_stacks_close(stacks);
+	free(r);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("stack_table");
@@ -357,6 +413,7 @@ int main(void)
 	tcase_add_test(tc, test_together);
 	tcase_add_test(tc, test_times);
 	tcase_add_test(tc, test_times_late);
+	tcase_add_test(tc, test_room);
 	tcase_set_timeout(tc, 120);
 	suite_add_tcase(suite, tc);
 	return run_suite(suite);

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "stack_room.h"
+
+enum {
+	MOST_BYTES = 512 << 20, /* of all users but root */
+	FREE_BYTES = 64 << 20,
+	MOST_STAND_INS = 4096,
+	MOST_MOVED = 1 << 20, /* 24 bytes and a place in the index each */
+};
+
+struct moved {
+	uint64_t hash, to;
+};
+
+void record_stack_room_init(struct stack_room *r, struct record_whose *whose)
+{
+	*r = (struct stack_room){
+		.whose = whose,
+		.share = RECORD_SHARE(MOST_BYTES, "memory for stacks"),
+		.instead = HASH_MAP(struct moved, hash),
+	};
+}
+
+void record_stack_room_empty(struct stack_room *r)
+{
+	record_share_empty(&r->share);
+	rp_hash_free(&r->instead);
+	r->instead = HASH_MAP(struct moved, hash);
+	r->free_bytes = 0;
+	r->stand_ins = 0;
+}
+
+void record_stack_room_free(struct stack_room *r)
+{
+	record_share_free(&r->share);
+	rp_hash_free(&r->instead);
+}
+
+bool record_stack_room_has(struct stack_room *r, const struct stack_record *record)
+{
+	const size_t bytes = record_bytes(record);
+	uid_t uid;
+
+	if (!r->whose)
+		return true;
+	if (r->free_bytes < FREE_BYTES) {
+		r->free_bytes += bytes;
+		return true;
+	}
+	uid = record_whose(r->whose, (uint32_t)(record->pid_tgid >> 32));
+	return !uid || record_share_take(&r->share, uid, bytes);
+}
+
+struct stack_record record_stack_of_all(void)
+{
+	return (struct stack_record){ .hash = 1, .user_end = UNWIND_COMPLETE, .comm = "[others]" };
+}
+
+/* Without frames, of the process alone. */
+static struct stack_record bare(const struct stack_record *record)
+{
+	const uint64_t of[] = { record->pid_tgid >> 32, record->tag };
+	struct stack_record b = *record;
+
+	b.hash = (uint64_t)rp_hash_bytes(of, sizeof(of)) << 32 | (uint32_t)(of[0] ^ of[1]);
+	b.kernel_bytes = b.user_bytes = b.managed_bytes = 0;
+	b.kernel_of = 0;
+	b.user_end = UNWIND_COMPLETE;
+	b.fresh = 0;
+	return b;
+}
+
+struct stack_record record_stack_instead(struct stack_room *r, const struct stack_record *record)
+{
+	struct stack_record b = bare(record);
+	struct moved *m;
+
+	if (!rp_hash_find(&r->instead, &b.hash)) { /* it is in its own place */
+		if (r->stand_ins == MOST_STAND_INS)
+			return record_stack_of_all();
+		m = rp_hash_add(&r->instead, &b.hash);
+		if (!m)
+			return record_stack_of_all();
+		m->to = b.hash;
+		r->stand_ins++;
+	}
+	m = r->instead.count < MOST_MOVED ? rp_hash_add(&r->instead, &record->hash) : NULL;
+	if (m)
+		m->to = b.hash;
+	return b;
+}
+
+uint64_t record_stack_moved(const struct stack_room *r, uint64_t hash)
+{
+	const struct moved *m = r->is_used ? rp_hash_find(&r->instead, &hash) : NULL;
+
+	return m ? m->to : 0;
+}
