@@ -65,7 +65,7 @@ const struct stack_record *record_kernel_record(const struct recording *rec,
 	const struct stack *better =
 		r->kernel_of ? record_stacks_find(rec->stacks, r->kernel_of) : NULL;
 
-	return better ? better->record : r;
+	return better && better->record->kernel_bytes ? better->record : r;
 }
 
 int record_frames(struct recording *rec, struct names *names, const struct stack_record *r,

@@ -4,8 +4,9 @@
 enum {
 	MOST_BYTES = 512 << 20, /* of all users but root */
 	FREE_BYTES = 64 << 20,
+	SLOT_BYTES = 64, /* where it is found, and what it weighs */
 	MOST_STAND_INS = 4096,
-	MOST_MOVED = 1 << 20, /* 24 bytes and a place in the index each */
+	MOST_MOVED = 1 << 17, /* twice what the kernel counts by hash */
 };
 
 struct moved {
@@ -38,7 +39,7 @@ void record_stack_room_free(struct stack_room *r)
 
 bool record_stack_room_has(struct stack_room *r, const struct stack_record *record)
 {
-	const size_t bytes = record_bytes(record);
+	const size_t bytes = record_bytes(record) + SLOT_BYTES;
 	uid_t uid;
 
 	if (!r->whose)
@@ -70,19 +71,31 @@ static struct stack_record bare(const struct stack_record *record)
 	return b;
 }
 
+/* A stand-in is in its own place. */
+static bool has_place(struct stack_room *r, uint64_t hash, uint32_t most)
+{
+	struct moved *m = rp_hash_find(&r->instead, &hash);
+
+	if (m || r->stand_ins >= most)
+		return m;
+	m = rp_hash_add(&r->instead, &hash);
+	if (!m)
+		return false;
+	m->to = hash;
+	r->stand_ins++;
+	return true;
+}
+
 struct stack_record record_stack_instead(struct stack_room *r, const struct stack_record *record)
 {
-	struct stack_record b = bare(record);
+	struct stack_record b = bare(record), all = record_stack_of_all();
 	struct moved *m;
 
-	if (!rp_hash_find(&r->instead, &b.hash)) { /* it is in its own place */
-		if (r->stand_ins == MOST_STAND_INS)
+	if (!has_place(r, b.hash, MOST_STAND_INS)) {
+		all.tag = record->tag; /* a weight of one may be no weight of another */
+		b = bare(&all);
+		if (!has_place(r, b.hash, 2 * MOST_STAND_INS))
 			return record_stack_of_all();
-		m = rp_hash_add(&r->instead, &b.hash);
-		if (!m)
-			return record_stack_of_all();
-		m->to = b.hash;
-		r->stand_ins++;
 	}
 	m = r->instead.count < MOST_MOVED ? rp_hash_add(&r->instead, &record->hash) : NULL;
 	if (m)

@@ -84,14 +84,21 @@ static struct stack *add(struct stacks *s, const struct stack_record *record)
 	return &slot->stack;
 }
 
-static struct stack *add_instead(struct stacks *s, const struct stack_record *record)
+/* Whatever is not known from now on may have been left out. */
+static bool add_of_all(struct stacks *s)
 {
 	const struct stack_record all = record_stack_of_all();
+
+	s->room.is_used = true;
+	return find_known(s, all.hash) || add(s, &all);
+}
+
+static struct stack *add_instead(struct stacks *s, const struct stack_record *record)
+{
 	const struct stack_record one = record_stack_instead(&s->room, record);
 	struct stack *stack;
 
-	s->room.is_used = true;
-	if (!find_known(s, all.hash) && !add(s, &all))
+	if (!add_of_all(s))
 		return NULL;
 	stack = find_known(s, one.hash);
 	return stack ? stack : add(s, &one);
@@ -116,14 +123,10 @@ static int take_record(void *ctx, const void *data, size_t size)
 	struct stacks *s = ctx;
 	const struct stack_record *record = data;
 
-	if (size == sizeof(struct stack_moment) && s->on_moment) {
-		s->error = s->on_moment(s->ctx, data);
-		return s->error;
-	}
-	if (s->on_python && size > sizeof(*record) && record->hash == PYTHON_CODE_TAG) {
-		s->error = s->on_python(s->ctx, data, size);
-		return s->error;
-	}
+	if (size == sizeof(struct stack_moment) && s->on_moment)
+		return s->error = s->on_moment(s->ctx, data);
+	if (s->on_python && size > sizeof(*record) && record->hash == PYTHON_CODE_TAG)
+		return s->error = s->on_python(s->ctx, data, size);
 	if (s->on_script && size == sizeof(struct script_function) &&
 	    record->hash == SCRIPT_FUNCTION_TAG) {
 		s->error = s->on_script(s->ctx, data);
@@ -569,6 +572,8 @@ void record_stacks_forget(struct stacks *s)
 	s->blocks = NULL;
 	record_stack_room_empty(&s->room);
 	keep_held(s, &slots);
+	if (s->room.is_used) /* what is not known may still be counted in the kernel */
+		add_of_all(s);
 	record_blocks_free(blocks);
 	rp_hash_free(&slots);
 	free(s->counted);

@@ -359,7 +359,7 @@ START_TEST(test_room)
 						.config = &config,
 						.ring_bytes = 1 << 20,
 						.whose = &whose };
-	const size_t bytes = sizeof(struct stack_record) + 8 * FRAMES;
+	const size_t bytes = sizeof(struct stack_record) + 8 * FRAMES, slot = 64;
 	struct stack_record *r = calloc(1, bytes);
 	const struct stack *last = NULL;
 	size_t kept, sum = 0;
@@ -375,8 +375,8 @@ START_TEST(test_room)
 		ck_assert_int_eq(record_stacks_take(stacks, r), 0);
 	}
 	kept = record_stacks_count(stacks) - 2; /* and the two that stand for the others */
-	ck_assert_uint_le(kept, ROOM / bytes + 1);
-	ck_assert_uint_ge(kept, ROOM / bytes - 1);
+	ck_assert_uint_le(kept, ROOM / (bytes + slot) + 1);
+	ck_assert_uint_ge(kept, ROOM / (bytes + slot) - 1);
 	ck_assert_uint_eq(record_stacks_find(stacks, 1001)->record->user_bytes, 8 * FRAMES);
 	last = record_stacks_find(stacks, 1000 + N);
 	ck_assert_str_eq(last->record->comm, "deep");
@@ -392,7 +392,8 @@ START_TEST(test_room)
 	ck_assert_uint_eq(sum, N + 1);
 	/* All have room again. */
 	record_stacks_forget(stacks);
-	ck_assert_uint_eq(record_stacks_count(stacks), 0);
+	ck_assert_uint_eq(record_stacks_count(stacks), 1); /* for what the kernel may still count */
+	ck_assert_int_eq(record_stacks_add(stacks, 1000 + N, r->value), 0);
 	ck_assert_int_eq(record_stacks_take(stacks, r), 0);
 	ck_assert_uint_eq(record_stacks_find(stacks, 1000 + N)->record->user_bytes, 8 * FRAMES);
 	record_stacks_close(stacks);
