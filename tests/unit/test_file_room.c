@@ -13,7 +13,7 @@ enum {
 	GONE = UINT32_MAX - 5, /* of no user that is known, so not of root's */
 	FREE = 4 << 20,	       /* for which nobody pays */
 	SHARE = 32 << 20,      /* half of 64 MB */
-	MANY = 200000,
+	MANY = 100000,
 	NAME = 240,
 };
 
