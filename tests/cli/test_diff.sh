@@ -199,13 +199,25 @@ has 'twice as slow: its caller' "$out" ' render '
 lacks 'twice as slow: others did not change' "$out" ' (scan|hash|sort|blend|pack|check|copy|parse|store) '
 run "$rawprof" diff --fail-above 5 "$tmp/p.rawprof" "$tmp/slower.rawprof"
 is 'twice as slow: --fail-above' "$status $(grep -c '^rawprof diff: draw grew by' "$err")" '1 1'
+run "$rawprof" cpu -q -F 2999 -o "$tmp/q.pb.gz" -- "$work/stages" 0.5
+run "$rawprof" diff "$tmp/p.rawprof" "$tmp/q.pb.gz"
+is 'the same program, as pprof: status' "$status" 0
+# Whether they differ by chance alone is tried with samples drawn from one profile: what else a machine does makes some
+# functions slower than others indeed.
+"$rawprof" report --format folded -o "$tmp/truth.folded" "$tmp/p.rawprof"
+draw() { # SEED SAMPLES
+	awk -v seed="$1" -v n="$2" 'BEGIN { srand(seed) } { w[NR] = $NF; all += $NF; sub(/ [0-9]+$/, ""); s[NR] = $0 }
+		END { while (n--) { x = rand() * all; for (j = 1; (x -= w[j]) > 0 && j < NR; j++); c[j]++ }
+		for (j in c) print s[j], c[j] }' "$tmp/truth.folded"
+}
 wrong=0
-for i in 1 2 3; do
-	run "$rawprof" cpu -q -F 2999 -o "$tmp/q$i.pb.gz" -- "$work/stages" 0.5
-	run "$rawprof" diff "$tmp/p.rawprof" "$tmp/q$i.pb.gz"
+for i in {1..20}; do
+	draw $i 3000 >"$tmp/one.folded"
+	draw $((1000 + i)) 1500 >"$tmp/other.folded"
+	run "$rawprof" diff "$tmp/one.folded" "$tmp/other.folded"
 	grep -q '^Nothing changed' "$out" || wrong=$((wrong + 1))
 done
-holds 'the same program: at most one of three pairs reports anything' "$wrong <= 1"
+holds 'the same program: at most one of twenty pairs reports anything' "$wrong <= 1"
 
 # Advice follows from the result, on standard error, in every format.
 run "$rawprof" cpu -F 999 -o "$tmp/hot.folded" -- "$work/split" 1
