@@ -9,18 +9,10 @@
 
 #include <rawprof/symbolize.h>
 
-#include "uid_share.h"
 #include "whose.h"
 
-struct record_file_room {
-	struct record_share share;
-	struct record_whose *whose; /* the caller's */
-	size_t free_bytes;	    /* for which nobody has paid */
-};
-
-void record_file_room_init(struct record_file_room *r, struct record_whose *whose);
-void record_file_room_free(struct record_file_room *r);
+void record_file_room_init(struct record_room *r, struct record_whose *whose);
 /* For sym_user_set_room(). */
-struct sym_user_room record_file_room(struct record_file_room *r);
+struct sym_user_room record_file_room(struct record_room *r);
 
 #endif

@@ -529,5 +529,5 @@ void record_processes_free(struct recording *rec)
 	rp_id_set_free(&rec->threaded);
 	rp_hash_free(&rec->mappers);
 	record_looks_free(&rec->looks);
-	record_file_room_free(&rec->file_room);
+	record_share_free(&rec->file_room.share);
 }

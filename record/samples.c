@@ -7,12 +7,12 @@
 #include "base/grow.h"
 #include "own_frames.h"
 #include "recording.h"
+#include "stack_blocks.h"
 
 int record_samples_keep(struct recording *rec, const struct stack_record *record)
 {
 	struct record_queue *q = &rec->queue;
-	size_t bytes = sizeof(*record) + (size_t)record->user_bytes + record->kernel_bytes +
-		       record->managed_bytes;
+	const size_t bytes = record_bytes(record);
 
 	if (RP_GROW(q->records, q->n, q->capacity))
 		return -ENOMEM;

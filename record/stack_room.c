@@ -16,40 +16,35 @@ struct moved {
 void record_stack_room_init(struct stack_room *r, struct record_whose *whose)
 {
 	*r = (struct stack_room){
-		.whose = whose,
-		.share = RECORD_SHARE(MOST_BYTES, "memory for stacks"),
+		.room = { .share = RECORD_SHARE(MOST_BYTES, "memory for stacks"),
+			  .whose = whose,
+			  .free = FREE_BYTES },
 		.instead = HASH_MAP(struct moved, hash),
 	};
 }
 
 void record_stack_room_empty(struct stack_room *r)
 {
-	record_share_empty(&r->share);
+	record_share_empty(&r->room.share);
 	rp_hash_free(&r->instead);
 	r->instead = HASH_MAP(struct moved, hash);
-	r->free_bytes = 0;
+	r->room.has_free = 0;
 	r->stand_ins = 0;
 }
 
 void record_stack_room_free(struct stack_room *r)
 {
-	record_share_free(&r->share);
+	record_share_free(&r->room.share);
 	rp_hash_free(&r->instead);
 }
 
 bool record_stack_room_has(struct stack_room *r, const struct stack_record *record)
 {
-	const size_t bytes = record_bytes(record) + SLOT_BYTES;
-	uid_t uid;
+	const uint32_t pid = (uint32_t)(record->pid_tgid >> 32);
+	uid_t payer;
 
-	if (!r->whose)
-		return true;
-	if (r->free_bytes < FREE_BYTES) {
-		r->free_bytes += bytes;
-		return true;
-	}
-	uid = record_whose(r->whose, (uint32_t)(record->pid_tgid >> 32));
-	return !uid || record_share_take(&r->share, uid, bytes);
+	return !r->room.whose ||
+	       record_room_take(&r->room, pid, record_bytes(record) + SLOT_BYTES, &payer);
 }
 
 struct stack_record record_stack_of_all(void)

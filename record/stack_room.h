@@ -10,13 +10,10 @@
 #define RECORD_STACK_ROOM_H
 
 #include "stack_blocks.h"
-#include "uid_share.h"
 #include "whose.h"
 
 struct stack_room {
-	struct record_whose *whose; /* the caller's; NULL: there is room for all */
-	struct record_share share;
-	size_t free_bytes;
+	struct record_room room; /* its .whose is NULL: for all */
 	struct hash_map instead; /* what is in the place of a stack, by its hash */
 	uint32_t stand_ins;
 	bool is_used; /* something once had no room */

@@ -2,7 +2,6 @@
 #include "base/clock.h"
 #include "symbolize/others.h"
 
-#include "uid_share.h"
 #include "whose.h"
 
 uid_t record_whose(struct record_whose *w, uint32_t pid)
@@ -20,4 +19,15 @@ uid_t record_whose(struct record_whose *w, uint32_t pid)
 	w->known[i].uid = uid;
 	w->known[i].at_ns = now;
 	return uid;
+}
+
+bool record_room_take(struct record_room *r, uint32_t pid, uint64_t size, uid_t *payer)
+{
+	*payer = 0;
+	if (r->has_free < r->free) {
+		r->has_free += size;
+		return true;
+	}
+	*payer = record_whose(r->whose, pid);
+	return !*payer || record_share_take(&r->share, *payer, size);
 }

@@ -3,8 +3,7 @@
 #ifndef RECORD_WHOSE_H
 #define RECORD_WHOSE_H
 
-#include <stdint.h>
-#include <sys/types.h>
+#include "uid_share.h"
 
 enum { WHOSE_PLACES = 1024 };
 
@@ -19,5 +18,15 @@ struct record_whose {
 
 /* 0: root or us, who do not pay; RECORD_UID_UNKNOWN: it has ended. */
 uid_t record_whose(struct record_whose *w, uint32_t pid);
+
+/* A share after so many bytes for which nobody pays, so that most recordings ask nobody's user. */
+struct record_room {
+	struct record_share share;
+	struct record_whose *whose; /* the caller's */
+	uint64_t free, has_free;    /* such bytes: all, and those that are taken */
+};
+
+/* @payer: who has it; 0: nobody who pays. False: there is no room, which is said. */
+bool record_room_take(struct record_room *r, uint32_t pid, uint64_t size, uid_t *payer);
 
 #endif

@@ -18,7 +18,7 @@ enum {
 };
 
 static struct record_whose whose;
-static struct record_file_room room;
+static struct record_room room;
 static struct sym_strings strings;
 static struct sym_history history;
 static struct sym_files fs;
@@ -36,7 +36,7 @@ static void teardown(void)
 	sym_files_free(&fs);
 	sym_history_free(&history);
 	sym_strings_free(&strings);
-	record_file_room_free(&room);
+	record_share_free(&room.share);
 }
 
 static const char *map(uint32_t pid, uint32_t number)
