@@ -2,6 +2,7 @@
 /* Budgets: of work, which a file has, and of memory, which the process has. */
 #include <stdatomic.h>
 #include <stddef.h>
+#include <unistd.h>
 
 #include "budget.h"
 
@@ -52,7 +53,14 @@ bool rp_work_spend(struct rp_work *work, uint64_t bytes)
 /* ---- memory */
 
 static _Atomic uint64_t memory_taken;
-static uint64_t memory_limit = 512 * MB;
+static _Atomic uint64_t memory_limit; /* 0: nobody has asked for it yet */
+
+uint64_t rp_memory_part(uint64_t part, uint64_t most)
+{
+	const uint64_t all = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+
+	return all / part < most ? all / part : most;
+}
 
 void rp_memory_limit(uint64_t bytes)
 {
@@ -61,10 +69,13 @@ void rp_memory_limit(uint64_t bytes)
 
 bool rp_memory_take(uint64_t bytes)
 {
-	uint64_t taken = atomic_load(&memory_taken);
+	uint64_t taken = atomic_load(&memory_taken), limit;
 
+	if (!memory_limit)
+		memory_limit = rp_memory_part(2, 512 * MB);
+	limit = memory_limit;
 	do {
-		if (bytes > memory_limit || taken > memory_limit - bytes)
+		if (bytes > limit || taken > limit - bytes)
 			return false;
 	} while (!atomic_compare_exchange_weak(&memory_taken, &taken, taken + bytes));
 	return true;

@@ -34,7 +34,9 @@ void rp_work_watch(bool (*stop)(void *ctx), void *ctx);
 
 /* ---- memory: of all files together */
 
-/* 512 MB unless rp_memory_limit() says otherwise. */
+/* Of the bytes that the machine has: one part in @part, but @most at most. */
+uint64_t rp_memory_part(uint64_t part, uint64_t most);
+/* Half of what the machine has, 512 MB at most, unless rp_memory_limit() says otherwise. */
 bool rp_memory_take(uint64_t bytes);
 void rp_memory_give(uint64_t bytes);
 void rp_memory_limit(uint64_t bytes);

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/budget.h"
 #include "base/file.h"
 #include "recording.h"
 #include "sampling.h"
@@ -24,12 +25,12 @@ enum { DEFAULT_MAX_STACK = STACK_DEEPEST, SMALL_MAX_STACK = 256 };
  */
 static uint32_t default_frames(void)
 {
-	const uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE),
-		       scratch =
-			       (uint64_t)STACK_SLOTS * MOST_SCRATCH * (uint64_t)rp_cpus_possible();
+	const uint64_t scratch =
+		(uint64_t)STACK_SLOTS * MOST_SCRATCH * (uint64_t)rp_cpus_possible();
 
-	return rp_has(RP_HAS_BPF_LOOP) && scratch <= memory / 512 ? DEFAULT_MAX_STACK
-								  : SMALL_MAX_STACK;
+	return rp_has(RP_HAS_BPF_LOOP) && scratch <= rp_memory_part(512, UINT64_MAX)
+		       ? DEFAULT_MAX_STACK
+		       : SMALL_MAX_STACK;
 }
 
 uint32_t record_most_frames(const struct record_options *opt)

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "base/budget.h"
+
 #include "file_room.h"
 
 enum {
@@ -9,7 +11,8 @@ enum {
 void record_file_room_init(struct record_room *r, struct record_whose *whose)
 {
 	*r = (struct record_room){
-		.share = RECORD_SHARE(MOST_BYTES, "memory for files that processes map"),
+		.share = RECORD_SHARE(rp_memory_part(16, MOST_BYTES),
+				      "memory for files that processes map"),
 		.whose = whose,
 		.free = FREE_BYTES,
 	};

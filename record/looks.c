@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "base/aside.h"
+#include "base/budget.h"
 #include "base/clock.h"
 #include "symbolize/others.h"
 
@@ -13,7 +14,8 @@ enum {
 void record_looks_init(struct record_looks *l)
 {
 	*l = (struct record_looks){
-		.memory = RECORD_SHARE(MOST_BYTES, "memory for what processes have mapped"),
+		.memory = RECORD_SHARE(rp_memory_part(16, MOST_BYTES),
+				       "memory for what processes have mapped"),
 		.late = RECORD_SHARE(0, "time for looking at processes"),
 	};
 }

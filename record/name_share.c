@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/budget.h"
 #include "base/grow.h"
 #include "symbolize/proc.h"
 
@@ -11,7 +12,6 @@
 
 /* 128 MB for one user, who has a million functions then; those of one program are 20,000. */
 #define MOST_BYTES (256ull << 20)
-#define MUCH (MOST_BYTES / 4)
 #define MOST_PROCESSES (1u << 16)
 #define INDEX_BYTES 32 /* of what is found by a hash */
 
@@ -54,7 +54,7 @@ int record_name_share_open(struct name_share **out)
 
 	if (!s)
 		return -ENOMEM;
-	s->share = RECORD_SHARE(MOST_BYTES, "memory for names of functions");
+	s->share = RECORD_SHARE(rp_memory_part(8, MOST_BYTES), "memory for names of functions");
 	s->processes = HASH_MAP(struct named_process, pid);
 	s->codes = CODES;
 	*out = s;
@@ -248,7 +248,7 @@ bool record_name_share_settle(struct name_share *s)
 	const struct named_code *c = all.map.items;
 	struct name_account a;
 
-	if (s->bytes < MUCH || !age(s))
+	if (s->bytes < s->share.most / 4 || !age(s))
 		return false;
 	record_share_empty(&s->share);
 	s->bytes = 0;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "base/budget.h"
+
 #include "stack_room.h"
 
 enum {
-	MOST_BYTES = 512 << 20, /* of all users but root */
-	FREE_BYTES = 64 << 20,
+	MOST_BYTES = 512 << 20,
 	SLOT_BYTES = 64, /* where it is found, and what it weighs */
 	MOST_STAND_INS = 4096,
 	MOST_MOVED = 1 << 17, /* twice what the kernel counts by hash */
@@ -15,10 +16,12 @@ struct moved {
 
 void record_stack_room_init(struct stack_room *r, struct record_whose *whose)
 {
+	const uint64_t most = rp_memory_part(4, MOST_BYTES);
+
 	*r = (struct stack_room){
-		.room = { .share = RECORD_SHARE(MOST_BYTES, "memory for stacks"),
+		.room = { .share = RECORD_SHARE(most, "memory for stacks"),
 			  .whose = whose,
-			  .free = FREE_BYTES },
+			  .free = most / 8 },
 		.instead = HASH_MAP(struct moved, hash),
 	};
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Room for stacks that are not alike. A program may make each of its stacks another one, thousands
- * of frames deep, so those of a user's processes have a share of 512 MB; root and we pay nothing,
- * nor does anyone for the first 64 MB. What has no room is counted without its frames: in its
- * place is one stack of that process and tag, and from some thousands of these on one of the tag,
- * and then one of all.
+ * of frames deep, so those of a user's processes have a share: of 512 MB, or of a quarter of the
+ * machine's memory if that is less. Root and we pay nothing, nor does anyone for the first eighth
+ * (64 MB). What has no room is counted without its frames: in its place is one stack of that
+ * process and tag, and from some thousands of these on one of the tag, and then one of all.
  */
 #ifndef RECORD_STACK_ROOM_H
 #define RECORD_STACK_ROOM_H

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/budget.h"
 #include "base/grow.h"
 #include "io.h"
 #include "base/clock.h"
@@ -228,11 +229,6 @@ static int collect(struct recording *rec)
 
 /* ---- maps */
 
-static uint64_t memory_bytes(void)
-{
-	return (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
-}
-
 /* Of the memory that there is, maps of values by CPU may take this part. */
 #define MEMORY_SHARE 64
 #define MIN_ENTRIES 16
@@ -240,7 +236,7 @@ static uint64_t memory_bytes(void)
 void io_size_map(struct io *io, int map, uint32_t wanted)
 {
 	const size_t each = rp_map_value_bytes(&io->maps[map]);
-	const uint64_t most = memory_bytes() / MEMORY_SHARE / each;
+	const uint64_t most = rp_memory_part(MEMORY_SHARE, UINT64_MAX) / each;
 
 	io->maps[map].max_entries = most < MIN_ENTRIES ? MIN_ENTRIES
 				    : most < wanted    ? (uint32_t)most

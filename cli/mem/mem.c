@@ -3,6 +3,8 @@
 #include <stddef.h>
 #include <unistd.h>
 
+#include "base/budget.h"
+
 #include "cli/commands.h"
 #include "mem.h"
 
@@ -114,8 +116,7 @@ static const char *check(const struct options *opt)
 
 uint32_t mem_blocks_wanted(uint64_t share, uint64_t bytes)
 {
-	uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
-	uint64_t blocks = memory / share / bytes;
+	uint64_t blocks = rp_memory_part(share, UINT64_MAX) / bytes;
 
 	return blocks < MIN_BLOCKS   ? MIN_BLOCKS
 	       : blocks > MAX_BLOCKS ? MAX_BLOCKS

@@ -37,10 +37,19 @@ run "$rawprof" mem --peak --format folded --no-mmap -- "$work/mem_peak" 20000
 is 'peak: folded' "$(awk '/;site_2 / { n += $NF } END { print n }' "$out")" \
 	"$(awk '$1 == "site_2" { print $5 }' "$out")"
 name='peak in an attached process'
-"$work/mem_peak" 3000 later >"$tmp/want" &
+mkfifo "$tmp/gate"
+"$work/mem_peak" 3000 later >"$tmp/want" <"$tmp/gate" &
 pid=$!
-mem --peak -p $pid
-wait $pid
+exec 7>"$tmp/gate"
+until readlink "/proc/$pid/exe" | grep -q '/mem_peak$'; do sleep 0.05; done
+recording mem -v --format json -o "$tmp/json" --peak -p $pid 7>&-
+echo >&7
+wait $pid $recorder
+status=$?
+exec 7>&-
+is "$name: status" "$status" 0
+is "$name: the ledger closes" "$(line closes)" 1
+is "$name: nothing is lost" "$(line lost)" 0
 is "$name: each site as the program counted itself" "$(sites site_)" "$(grep ^site_ "$tmp/want")"
 
 name='peak of threads'
