@@ -236,6 +236,7 @@ static void burn_locked(void)
 	const int fd = open("lower/" NAME, O_RDWR);
 	pthread_t threads[2];
 
+	mlockall(MCL_CURRENT); /* nor is any of it taken away when memory is scarce */
 	page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (page == MAP_FAILED || pthread_create(&threads[0], NULL, take_away, NULL) ||
 	    pthread_create(&threads[1], NULL, want_lock, NULL) || !burn_and_say_so())
