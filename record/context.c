@@ -448,12 +448,13 @@ static void ask(struct record_context *c, struct process *p, uint64_t now, uint6
 	record_remote_close(&memory);
 }
 
-void record_context_due(struct record_context *c, struct id_set *changed)
+void record_context_due(struct record_context *c, struct record_looks *looks,
+			struct id_set *changed)
 {
 	const uint64_t now = rp_monotonic_ns();
 	struct process *p = c->processes.items;
 
-	record_context_wait_due(&c->wait, changed);
+	record_context_wait_due(&c->wait, looks, changed);
 	if (now - c->asked_ns < OFTEN_NS)
 		return;
 	c->asked_ns = now;

@@ -33,8 +33,13 @@ bool record_context_is_at(const struct sym_proc_map *m);
 void record_context_found(struct record_context *c, uint32_t pid, uint64_t at,
 			  struct published_process *out);
 void record_context_ended(struct record_context *c, uint32_t pid);
-/* Adds the processes that are to be read again to @changed; asks those that are known. */
-void record_context_due(struct record_context *c, struct id_set *changed);
+/*
+ * Adds the processes that are to be read again to @changed; asks those that are known. Looks that
+ * take long are paid for by @looks, which may be NULL.
+ */
+struct record_looks;
+void record_context_due(struct record_context *c, struct record_looks *looks,
+			struct id_set *changed);
 /* In how many ns one may be; UINT64_MAX: none. */
 uint64_t record_context_urgent(const struct record_context *c);
 

@@ -65,7 +65,7 @@ void record_context_wait_end(struct context_wait *w, uint32_t pid)
 }
 
 /* A name that falls between two reads is found by what is kept of the first. */
-static bool has_context(uint32_t pid)
+static bool has_context(uint32_t pid, struct record_looks *looks)
 {
 	static const char name[] = "OTEL_CTX";
 	const size_t kept = sizeof(name) - 2;
@@ -77,7 +77,7 @@ static bool has_context(uint32_t pid)
 
 	if (sym_maps_open(&maps, "/proc", pid))
 		return false;
-	while (!found && all < MOST_TEXT &&
+	while (!found && all < MOST_TEXT && (!all || !looks || record_look_goes_on(looks, 0)) &&
 	       (n = sym_maps_read(&maps, text + have, sizeof(text) - have)) > 0) {
 		have += (size_t)n;
 		all += (size_t)n;
@@ -91,7 +91,22 @@ static bool has_context(uint32_t pid)
 	return found;
 }
 
-void record_context_wait_due(struct context_wait *w, struct id_set *changed)
+/* False as well if its user has no time left; then it is looked at when that is due again. */
+static bool look(uint32_t pid, struct record_looks *looks)
+{
+	bool found;
+
+	if (!looks)
+		return has_context(pid, NULL);
+	if (!record_look_begin(looks, pid))
+		return false;
+	found = has_context(pid, looks);
+	record_look_end(looks);
+	return found;
+}
+
+void record_context_wait_due(struct context_wait *w, struct record_looks *looks,
+			     struct id_set *changed)
 {
 	const uint64_t now = rp_monotonic_ns();
 
@@ -103,7 +118,7 @@ void record_context_wait_due(struct context_wait *w, struct id_set *changed)
 
 		if (one->at_ns <= now) {
 			one->looks++;
-			if (has_context(one->pid))
+			if (look(one->pid, looks))
 				rp_id_set_add(changed, one->pid);
 			look_after(w, one, now);
 		} else if (one->at_ns < w->first_ns) {

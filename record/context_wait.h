@@ -11,6 +11,8 @@
 
 #include "base/id_set.h"
 
+#include "looks.h"
+
 /* All zeroes is none. */
 struct context_wait {
 	struct context_waiting {
@@ -27,8 +29,9 @@ void record_context_wait_free(struct context_wait *w);
 /* Looks of a process begin, unless they have. */
 void record_context_wait_begin(struct context_wait *w, uint32_t pid);
 void record_context_wait_end(struct context_wait *w, uint32_t pid);
-/* Adds those that have a context by now to @changed. */
-void record_context_wait_due(struct context_wait *w, struct id_set *changed);
+/* Adds those that have a context by now to @changed. @looks, of their users, pay; NULL: nobody. */
+void record_context_wait_due(struct context_wait *w, struct record_looks *looks,
+			     struct id_set *changed);
 /* In how many ns the next is due; UINT64_MAX: none is. */
 uint64_t record_context_wait_urgent(const struct context_wait *w);
 

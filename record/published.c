@@ -339,10 +339,11 @@ void record_published_ended(struct record_published *p, uint32_t pid)
 		record_context_ended(p->context, pid);
 }
 
-void record_published_due(struct record_published *p, struct id_set *changed)
+void record_published_due(struct record_published *p, struct record_looks *looks,
+			  struct id_set *changed)
 {
 	if (p && p->context)
-		record_context_due(p->context, changed);
+		record_context_due(p->context, looks, changed);
 }
 
 uint64_t record_published_urgent(const struct record_published *p, uint64_t otherwise)

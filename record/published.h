@@ -53,7 +53,9 @@ void record_published_settle(struct record_published *p);
 struct reading;
 void record_published_read(struct record_published *p, struct reading *reading);
 void record_published_ended(struct record_published *p, uint32_t pid);
-void record_published_due(struct record_published *p, struct id_set *changed);
+struct record_looks;
+void record_published_due(struct record_published *p, struct record_looks *looks,
+			  struct id_set *changed);
 /* At most @otherwise. */
 uint64_t record_published_urgent(const struct record_published *p, uint64_t otherwise);
 

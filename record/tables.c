@@ -587,7 +587,7 @@ void record_tables_refresh(struct record_tables *f)
 	make_room(f);
 	forget_seen(f);
 	record_early_take(&f->early, &f->current, &f->changed);
-	record_published_due(f->from.published, &f->changed);
+	record_published_due(f->from.published, f->looks, &f->changed);
 	record_tables_publish_all(f, &f->changed, &f->current);
 	rp_id_set_free(&f->current);
 	f->from.nhits = 0;

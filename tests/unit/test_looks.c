@@ -5,10 +5,12 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "record/context_wait.h"
 #include "record/looks.h"
 #include "symbolize/file.h"
 #include "symbolize/jits.h"
@@ -125,7 +127,7 @@ static struct sym_strings strings;
 static struct sym_files fs;
 
 /* A process of that user, which ends with this one's descriptor of its pipe. */
-static uint32_t process_of(uid_t uid)
+static uint32_t process_of(uid_t uid, uint32_t mappings)
 {
 	int ends[2], ready[2];
 	char byte;
@@ -135,6 +137,9 @@ static uint32_t process_of(uid_t uid)
 	pid = fork();
 	if (!pid) {
 		close(ends[1]);
+		for (uint32_t i = 0; i < mappings; i++) /* neighbours that are alike would be one */
+			mmap(NULL, 4096, i % 2 ? PROT_READ : PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS,
+			     -1, 0);
 		if (setuid(uid) || write(ready[1], "", 1) != 1)
 			_exit(1);
 		_exit(read(ends[0], &byte, 1) != 0);
@@ -170,8 +175,8 @@ START_TEST(files_that_are_held)
 		printf("skip: processes of other users need root\n");
 		return;
 	}
-	one = process_of(1000);
-	other = process_of(1001);
+	one = process_of(1000, 0);
+	other = process_of(1001, 0);
 	ck_assert(!getrlimit(RLIMIT_NOFILE, &limit));
 	limit.rlim_cur = 128;
 	ck_assert(!setrlimit(RLIMIT_NOFILE, &limit));
@@ -192,7 +197,7 @@ END_TEST
 /* A process of that user with a perf map. */
 static uint32_t generator_of(uid_t uid)
 {
-	const uint32_t pid = process_of(uid);
+	const uint32_t pid = process_of(uid, 0);
 	char path[64];
 	int fd;
 
@@ -240,6 +245,24 @@ START_TEST(perf_maps_that_are_held)
 }
 END_TEST
 
+START_TEST(looks_for_contexts)
+{
+	struct context_wait w = { 0 };
+	struct id_set changed = { 0 };
+
+	if (getuid()) {
+		printf("skip: processes of other users need root\n");
+		return;
+	}
+	record_context_wait_begin(&w, process_of(1000, 60000));
+	usleep(110000);
+	record_context_wait_due(&w, &l, &changed);
+	ck_assert_uint_gt(l.owed.all_paid_ns, 0);
+	rp_id_set_free(&changed);
+	record_context_wait_free(&w);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("looks");
@@ -259,6 +282,7 @@ int main(void)
 	tcase_add_test(tc, mappings_are_memory);
 	tcase_add_test(tc, files_that_are_held);
 	tcase_add_test(tc, perf_maps_that_are_held);
+	tcase_add_test(tc, looks_for_contexts);
 	srunner_run_all(r, CK_NORMAL);
 	failed = srunner_ntests_failed(r);
 	srunner_free(r);
