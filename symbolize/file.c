@@ -26,26 +26,9 @@ void sym_files_init(struct sym_files *fs, struct sym_strings *strings, const cha
 	*fs = (struct sym_files){ .strings = strings, .proc = proc };
 }
 
-void sym_image_free(struct sym_image *image)
-{
-	sym_source_free(&image->source);
-	sym_data_close(image->data);
-	sym_symtab_close(image->symtab);
-	sym_strings_free(&image->names);
-	sym_object_close(image->packed);
-	sym_object_close(image->debug);
-	sym_object_close(image->object);
-	free(image);
-}
-
 void sym_files_free(struct sym_files *fs)
 {
-	while (fs->images) {
-		struct sym_image *image = fs->images;
-
-		fs->images = image->next;
-		sym_image_free(image);
-	}
+	sym_images_free(fs);
 	sym_debuginfod_close(fs->server);
 	for (size_t i = 0; i < fs->count; i++) {
 		if (fs->items[i].fd >= 0)
@@ -214,93 +197,6 @@ static bool has_build_id(const struct sym_file *f, const struct sym_object *o)
 	return !strcmp(text, o->build_id);
 }
 
-/*
- * Copies of one file are one image, those of a container too, if their owner is the same: another
- * user's may say that it is the C library.
- */
-static struct sym_image *find_image(const struct sym_files *fs, const struct sym_image *key)
-{
-	const struct sym_object *k = key->object;
-
-	for (struct sym_image *i = fs->images; i; i = i->next) {
-		const struct sym_object *o = i->object;
-
-		if (i->dev == key->dev && i->inode == key->inode && i->size == key->size &&
-		    i->mtime == key->mtime)
-			return i;
-		if (k->build_id[0] && !strcmp(o->build_id, k->build_id) && o->owner == k->owner &&
-		    o->size == k->size)
-			return i;
-	}
-	return NULL;
-}
-
-/* Once, and if it has no debug file yet. */
-static void ask_server(const struct sym_files *fs, struct sym_image *image)
-{
-	if (!fs->server || image->was_asked_for || image->debug)
-		return;
-	image->was_asked_for = true;
-	sym_debug_fetch(&image->debug, image->object, fs->server);
-}
-
-const struct sym_object *sym_files_debug_data(struct sym_files *fs, struct sym_image *image)
-{
-	if (image->object->has_dwarf && !(image->debug && image->debug->has_dwarf))
-		return image->object;
-	ask_server(fs, image);
-	return image->debug && image->debug->has_dwarf ? image->debug : NULL;
-}
-
-/* Reads the functions: of the file itself and of what belongs to it. */
-static int fill_image(struct sym_files *fs, struct sym_image *image,
-		      const struct sym_debug_place *place)
-{
-	struct sym_object *object = image->object, *symbols = object;
-
-	sym_debug_open(&image->debug, object, place);
-	if (!object->symbols[SYM_SYMTAB].count)
-		ask_server(fs, image);
-	if (image->debug && image->debug->symbols[SYM_SYMTAB].count)
-		symbols = image->debug;
-	if (!symbols->symbols[SYM_SYMTAB].count && !sym_debug_unpack(&image->packed, object))
-		symbols = image->packed;
-	return sym_symtab_open(&image->symtab, object, symbols, &image->names);
-}
-
-/* The image of @object, which is closed if it is known already or if memory runs out. */
-static struct sym_image *get_image(struct sym_files *fs, struct sym_object *object,
-				   const struct sym_debug_place *place)
-{
-	struct sym_image key = { .object = object }, *image;
-	struct stat st;
-
-	if (!fstat(object->fd, &st)) {
-		key.dev = st.st_dev;
-		key.inode = st.st_ino;
-		key.size = st.st_size;
-		key.mtime = st.st_mtim.tv_sec * 1000000000ULL + st.st_mtim.tv_nsec;
-	}
-	image = find_image(fs, &key);
-	if (image) {
-		sym_object_close(object);
-		return image;
-	}
-	image = malloc(sizeof(*image));
-	if (!image) {
-		sym_object_close(object);
-		return NULL;
-	}
-	*image = key;
-	if (fill_image(fs, image, place)) {
-		sym_image_free(image);
-		return NULL;
-	}
-	image->next = fs->images;
-	fs->images = image;
-	return image;
-}
-
 /* Takes @fd. Settles @f if this is the file, be it ELF or not. */
 static void try_fd(struct sym_files *fs, struct sym_file *f, uint32_t pid, int fd)
 {
@@ -317,12 +213,12 @@ static void try_fd(struct sym_files *fs, struct sym_file *f, uint32_t pid, int f
 		sym_object_close(object);
 		return;
 	}
-	f->image = get_image(fs, object, &place);
+	err = sym_image_get(fs, object, &place, &f->image);
 	if (f->image)
 		f->image->used = fs->age;
 	f->settled = f->image;
-	if (!f->image)
-		rp_lack(-ENOMEM, f->path);
+	if (err)
+		rp_lack(err, f->path);
 }
 
 struct sym_image *sym_files_image(struct sym_files *fs, uint32_t pid, const struct sym_mapping *m)
@@ -351,37 +247,6 @@ struct sym_image *sym_files_image(struct sym_files *fs, uint32_t pid, const stru
 	if (!f->settled)
 		rp_lack(err, f->path);
 	return f->image;
-}
-
-static void forget_image(struct sym_files *fs, struct sym_image *image)
-{
-	for (size_t i = 0; i < fs->count; i++) {
-		struct sym_file *f = &fs->items[i];
-
-		if (f->image != image)
-			continue;
-		f->image = NULL;
-		f->settled = f->reachable = false;
-		f->tries = 0;
-	}
-	sym_image_free(image);
-}
-
-void sym_files_rest(struct sym_files *fs)
-{
-	struct sym_image **at = &fs->images;
-
-	fs->age++;
-	while (*at) {
-		struct sym_image *image = *at;
-
-		if (fs->age - image->used <= SYM_FILES_AGE) {
-			at = &image->next;
-			continue;
-		}
-		*at = image->next;
-		forget_image(fs, image);
-	}
 }
 
 /* Where files outlive the processes that run them; elsewhere they may be built, run and deleted. */

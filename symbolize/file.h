@@ -29,10 +29,10 @@ struct sym_image {
 	struct sym_data *data;	  /* read when the first variable is asked for */
 	struct sym_strings names; /* which go when it does */
 	struct sym_source source;
-	bool was_asked_for;		  /* its debug file, of a server */
-	uint32_t used;			  /* sym_files.age when it was last asked for */
-	bool is_mapped;			  /* while files are forgotten */
-	uint64_t dev, inode, size, mtime; /* what it is known by, as by its build-id */
+	bool was_asked_for; /* its debug file, of a server */
+	uint32_t used;	    /* sym_files.age when it was last asked for */
+	bool goes;	    /* sym_images_drop() */
+	uid_t holder;	    /* in whose share its descriptors are (held.c) */
 };
 
 /*
@@ -60,8 +60,9 @@ struct sym_files {
 	size_t count, capacity;
 	struct hash_index index; /* of their numbers */
 	struct sym_image *images;
-	uint32_t age;  /* how often it had a rest */
-	uint32_t left; /* files, when some were forgotten last, */
+	struct hash_map known; /* by what they are found (image.c) */
+	uint32_t age;	       /* how often it had a rest */
+	uint32_t left;	       /* files, when some were forgotten last, */
 	uint32_t left_strings;
 	struct sym_strings *strings; /* the owner's, like proc */
 	const char *proc;
@@ -79,6 +80,8 @@ void sym_files_free(struct sym_files *fs);
  * user has too many; -ENOMEM.
  */
 int sym_held_take(struct sym_files *fs, uint32_t pid, uid_t *uid);
+/* The same of a user whom it was in the share of before; or of whoever owns a file. */
+int sym_held_take_as(struct sym_files *fs, uid_t uid);
 void sym_held_give(struct sym_files *fs, uid_t uid);
 /* Holds @fd, which it takes, unless the user of the process has too many. */
 void sym_file_hold(struct sym_files *fs, struct sym_file *f, uint32_t pid, int fd);
@@ -126,9 +129,18 @@ void sym_files_keep(struct sym_files *fs, uint32_t pid, const struct sym_mapping
 struct sym_history;
 int sym_files_forget(struct sym_files *fs, struct sym_history *h);
 
-/* ---- between the two halves: file.c, forget.c */
+/* ---- between the parts: file.c, image.c, forget.c */
 
-void sym_image_free(struct sym_image *image);
+/*
+ * The image of @object, which it takes: one for all copies. -EMFILE: its owner has too many;
+ * -ENOMEM.
+ */
+struct sym_debug_place;
+int sym_image_get(struct sym_files *fs, struct sym_object *object,
+		  const struct sym_debug_place *place, struct sym_image **out);
+/* Those that have .goes, which files are without then, as if nobody had asked. */
+void sym_images_drop(struct sym_files *fs);
+void sym_images_free(struct sym_files *fs);
 /* By its key. */
 uint32_t sym_file_hash(const struct sym_file *f);
 

@@ -82,23 +82,12 @@ static int keep_files(const struct sym_files *fs, struct rest *r)
 
 static void drop_images(struct sym_files *fs)
 {
-	struct sym_image **at = &fs->images;
-
 	for (struct sym_image *i = fs->images; i; i = i->next)
-		i->is_mapped = false;
+		i->goes = true;
 	for (size_t i = 0; i < fs->count; i++)
 		if (fs->items[i].image)
-			fs->items[i].image->is_mapped = true;
-	while (*at) {
-		struct sym_image *image = *at;
-
-		if (image->is_mapped) {
-			at = &image->next;
-			continue;
-		}
-		*at = image->next;
-		sym_image_free(image);
-	}
+			fs->items[i].image->goes = false;
+	sym_images_drop(fs);
 }
 
 static void drop_files(struct sym_files *fs, struct rest *r)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Files, and perf maps, held open for processes that may be gone when they are needed. A process
- * may have mapped any number of them, so those of users but root have half of all descriptors, and
- * a user's at most half of what others have left of these.
+ * Files, and perf maps, held open for processes that may be gone when they are needed, and files
+ * whose functions are known. A process may have mapped any number of them, so those of users but
+ * root have half of all descriptors, and a user's at most half of what others have left of these.
  */
 #include <errno.h>
 #include <sys/resource.h>
@@ -31,16 +31,15 @@ static bool has_room(const struct sym_files *fs, const struct holder *o)
 	return others < most && o->held < (most - others) / 2;
 }
 
-int sym_held_take(struct sym_files *fs, uint32_t pid, uid_t *uid)
+int sym_held_take_as(struct sym_files *fs, uid_t uid)
 {
 	struct holder *o;
 
-	*uid = sym_is_of_others(fs->proc, pid, uid) ? rp_subuid_first(*uid) : 0;
-	if (!*uid)
+	if (!uid)
 		return 0;
 	fs->holders.key_size = sizeof(o->uid);
 	fs->holders.size = sizeof(*o);
-	o = rp_hash_add(&fs->holders, uid);
+	o = rp_hash_add(&fs->holders, &uid);
 	if (!o)
 		return -ENOMEM;
 	if (!has_room(fs, o))
@@ -48,6 +47,12 @@ int sym_held_take(struct sym_files *fs, uint32_t pid, uid_t *uid)
 	o->held++;
 	fs->held++;
 	return 0;
+}
+
+int sym_held_take(struct sym_files *fs, uint32_t pid, uid_t *uid)
+{
+	*uid = sym_is_of_others(fs->proc, pid, uid) ? rp_subuid_first(*uid) : 0;
+	return sym_held_take_as(fs, *uid);
 }
 
 void sym_file_hold(struct sym_files *fs, struct sym_file *f, uint32_t pid, int fd)
