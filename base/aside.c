@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -25,13 +26,14 @@ enum { USERS = 8 };
 #define PATIENCE_NS NS_PER_SECOND /* mostly it takes microseconds */
 #define MOST_PATIENCE 30	  /*   on a machine that has no time for it */
 #define ALONE_NS (30 * NS_PER_SECOND)
+#define WAIT_NS (NS_PER_SECOND / 1000) /* shorter ones are nobody's fault */
 
 struct reader {
 	struct reader *next;
 	pthread_cond_t ordered, done;
 	struct rp_aside *job; /* NULL: it waits for one */
 	struct user *left_by; /* NULL: whoever gave the job waits for it */
-	uint64_t cpu_ns;      /* of the last job */
+	uint64_t spent_ns;    /* on the last job: CPU time, or all if it was kept waiting */
 	pid_t thread;	      /* its number */
 };
 
@@ -91,7 +93,8 @@ static void *read_jobs(void *ctx)
 {
 	struct reader *r = ctx;
 	struct rp_aside *job;
-	uint64_t began;
+	uint64_t waited, began;
+	struct rp_wait wait;
 
 	prctl(PR_SET_NAME, "rawprof-aside");
 	pthread_mutex_lock(&lock);
@@ -102,8 +105,11 @@ static void *read_jobs(void *ctx)
 		job = r->job;
 		pthread_mutex_unlock(&lock);
 		began = rp_thread_cpu_ns();
+		waited = spent_ns;
+		rp_wait_begin(&wait);
 		job->read(job);
-		r->cpu_ns = rp_thread_cpu_ns() - began;
+		rp_wait_end(&wait);
+		r->spent_ns = rp_thread_cpu_ns() - began + spent_ns - waited;
 		pthread_mutex_lock(&lock);
 		r->job = NULL;
 		if (r->left_by)
@@ -216,7 +222,7 @@ static int read_by(struct reader *r, struct rp_aside *job, uid_t uid)
 	r->job = job;
 	pthread_cond_signal(&r->ordered);
 	if (wait_for(r)) {
-		spent_ns += r->cpu_ns;
+		spent_ns += r->spent_ns;
 		r->next = idle;
 		idle = r;
 		return 0;
@@ -252,7 +258,29 @@ void rp_aside_allow(bool may)
 	not_yet = !may;
 }
 
-uint64_t rp_aside_cpu_ns(void)
+/* How often it gave up its CPU because it had to wait, not because its time was over. */
+static long times_blocked(void)
+{
+	struct rusage usage;
+
+	return getrusage(RUSAGE_THREAD, &usage) ? 0 : usage.ru_nvcsw;
+}
+
+void rp_wait_begin(struct rp_wait *w)
+{
+	w->blocked = times_blocked();
+	w->began_ns = rp_monotonic_ns();
+}
+
+void rp_wait_end(const struct rp_wait *w)
+{
+	const uint64_t took = rp_monotonic_ns() - w->began_ns;
+
+	if (took >= WAIT_NS && times_blocked() != w->blocked)
+		spent_ns += took;
+}
+
+uint64_t rp_aside_ns(void)
 {
 	return spent_ns;
 }

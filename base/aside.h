@@ -34,7 +34,19 @@ struct rp_aside {
  * negative errno, the same.
  */
 int rp_read_aside(struct rp_aside *job, uid_t uid, const char *what);
-/* CPU time that was spent so for this thread, ns. */
-uint64_t rp_aside_cpu_ns(void);
+
+/*
+ * Without a FUSE file system a lock is kept for seconds at most, by changing what is mapped in very
+ * many pages. Whose it is pays for the wait: what is read where that can be is between these two.
+ */
+struct rp_wait {
+	uint64_t began_ns;
+	long blocked; /* how often this thread had been */
+};
+void rp_wait_begin(struct rp_wait *w);
+void rp_wait_end(const struct rp_wait *w);
+
+/* That this thread waited so, and that others spent on reading for it, ns. */
+uint64_t rp_aside_ns(void);
 
 #endif

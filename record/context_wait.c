@@ -65,7 +65,7 @@ void record_context_wait_end(struct context_wait *w, uint32_t pid)
 }
 
 /* A name that falls between two reads is found by what is kept of the first. */
-static bool has_context(uint32_t pid, struct record_looks *looks)
+static bool has_context(uint32_t pid)
 {
 	static const char name[] = "OTEL_CTX";
 	const size_t kept = sizeof(name) - 2;
@@ -77,7 +77,7 @@ static bool has_context(uint32_t pid, struct record_looks *looks)
 
 	if (sym_maps_open(&maps, "/proc", pid))
 		return false;
-	while (!found && all < MOST_TEXT && (!all || !looks || record_look_goes_on(looks, 0)) &&
+	while (!found && all < MOST_TEXT &&
 	       (n = sym_maps_read(&maps, text + have, sizeof(text) - have)) > 0) {
 		have += (size_t)n;
 		all += (size_t)n;
@@ -96,12 +96,11 @@ static bool look(uint32_t pid, struct record_looks *looks)
 {
 	bool found;
 
-	if (!looks)
-		return has_context(pid, NULL);
-	if (!record_look_begin(looks, pid))
+	if (looks && !record_look_begin(looks, pid))
 		return false;
-	found = has_context(pid, looks);
-	record_look_end(looks);
+	found = has_context(pid);
+	if (looks)
+		record_look_end(looks);
 	return found;
 }
 

@@ -41,6 +41,7 @@ bool record_generated_has_time(struct generated_time *t, uint32_t uid, uint64_t 
 	return wait < (uint64_t)MOST_NS * TIMES;
 }
 
+/* What took very long is one user's fault, and no reason to leave the others without. */
 void record_generated_spent(struct generated_time *t, uint32_t uid, uint64_t now, uint64_t spent)
 {
 	struct generated_debt *own = debt_of(t, uid);
@@ -48,5 +49,6 @@ void record_generated_spent(struct generated_time *t, uint32_t uid, uint64_t now
 	own->uid = rp_subuid_first(uid);
 	own->paid_ns = now + left(own->paid_ns, now) + spent * TIMES;
 	if (uid)
-		t->all_paid_ns = now + left(t->all_paid_ns, now) + spent * TIMES / ALL;
+		t->all_paid_ns = now + left(t->all_paid_ns, now) +
+				 (spent < MOST_NS ? spent : MOST_NS) * TIMES / ALL;
 }

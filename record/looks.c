@@ -2,6 +2,7 @@
 #include "base/aside.h"
 #include "base/budget.h"
 #include "base/clock.h"
+#include "symbolize/maps.h"
 #include "symbolize/others.h"
 
 #include "looks.h"
@@ -28,9 +29,9 @@ void record_looks_free(struct record_looks *l)
 
 static _Thread_local uint64_t elsewhere_ns;
 
-static uint64_t cpu_ns(void)
+static uint64_t spent_ns(void)
 {
-	return rp_thread_cpu_ns() + rp_aside_cpu_ns() - elsewhere_ns;
+	return rp_thread_cpu_ns() + rp_aside_ns() - elsewhere_ns;
 }
 
 void record_look_without(uint64_t ns)
@@ -61,7 +62,7 @@ static bool has_time(struct record_looks *l, uint64_t now)
 
 static void pay(struct record_looks *l, uint64_t now)
 {
-	const uint64_t cpu = cpu_ns();
+	const uint64_t cpu = spent_ns();
 
 	if (whose(l))
 		record_generated_spent(&l->owed, l->uid, now, cpu - l->began_ns);
@@ -74,8 +75,11 @@ bool record_look_begin(struct record_looks *l, uint32_t pid)
 
 	l->pid = pid;
 	l->is_asked = l->is_large = false;
-	l->began_ns = cpu_ns();
-	return l->owed.all_paid_ns <= now || has_time(l, now);
+	l->began_ns = spent_ns();
+	if (l->owed.all_paid_ns > now && !has_time(l, now))
+		return false;
+	sym_maps_watch(record_look_goes_on, l);
+	return true;
 }
 
 bool record_look_goes_on(void *looks, size_t bytes)
@@ -92,7 +96,8 @@ bool record_look_goes_on(void *looks, size_t bytes)
 
 void record_look_end(struct record_looks *l)
 {
-	if (l->is_large || cpu_ns() - l->began_ns > CHEAP_NS)
+	sym_maps_watch(NULL, NULL);
+	if (l->is_large || spent_ns() - l->began_ns > CHEAP_NS)
 		pay(l, rp_monotonic_ns());
 }
 

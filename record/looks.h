@@ -24,7 +24,7 @@ struct record_looks {
 	bool is_asked;	   /* uid is known */
 	bool is_large;	   /* so it is paid for however short it was */
 	bool is_free;	   /* whatever is looked at: who named it answers for it */
-	uint64_t began_ns; /* of this thread's CPU time: what came before is paid for */
+	uint64_t began_ns; /* of the time spent in this thread: what came before is paid for */
 };
 
 void record_looks_init(struct record_looks *l);

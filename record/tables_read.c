@@ -255,24 +255,25 @@ static void add_vdso(struct reading *r, const struct sym_proc_map *m)
 }
 
 /*
- * A walk of the process did, from there. What a virtual machine says of its code is better than
- * what can be computed of it: that has no names.
+ * The first function from @start on that a walk of the process went astray from; @end: there is
+ * none. What a virtual machine says of its code is better than what can be computed of it: that has
+ * no names.
  */
-static bool went_astray(const struct reading *r, uint64_t start, uint64_t end)
+static uint64_t next_astray(const struct reading *r, uint64_t start, uint64_t end)
 {
 	const struct id_set *astray = r->from->astray;
+	uint64_t nearest = (end - 1) / READING_FUNCTION - start / READING_FUNCTION + 1;
 
 	if (record_jvm_has(r->from->jvm, r->pid) || record_v8_has(r->from->v8, r->pid))
-		return false;
+		return end;
 	for (uint32_t i = 0; i < rp_id_set_count(astray); i++) {
 		const uint64_t id = rp_id_set_at(astray, i), first = FUNCTION_OF(r->pid, start);
 
-		if (id >> 32 == r->pid &&
-		    (uint32_t)(id - first) <=
-			    (end - 1) / READING_FUNCTION - start / READING_FUNCTION)
-			return true;
+		if (id >> 32 == r->pid && (uint32_t)(id - first) < nearest)
+			nearest = (uint32_t)(id - first);
 	}
-	return false;
+	start += nearest * READING_FUNCTION;
+	return start < end ? start : end;
 }
 
 /* By how functions begin; where a walk went astray, by all that their instructions do. */
@@ -293,24 +294,40 @@ static const struct stored_file *look_at_code(struct reading *r, uint64_t start,
 				     &r->code_waits);
 }
 
+/* Each look takes of the one or of the other. */
+static bool may_look_at_code(const struct reading *r)
+{
+	return READING_CODE_BYTES - r->code_bytes >= GENERATED_CODE_MAX ||
+	       (r->ncode < READING_CODE && record_generated_is_known());
+}
+
 /*
- * What a JIT has made, mostly. It is known by its functions, or left by the frame pointer. Where
- * there is much of it, that is so of the parts that walks went astray from.
+ * What of it is looked at, from @at on: all of what is small, and of what may be terabytes the
+ * parts that walks went astray from.
  */
+static uint64_t next_part(const struct reading *r, const struct sym_proc_map *m, uint64_t at)
+{
+	uint64_t astray;
+
+	if (m->end - m->start <= GENERATED_CODE_MAX || at == m->end)
+		return at;
+	astray = next_astray(r, at, m->end);
+	return astray < m->end ? astray - (astray - at) % GENERATED_CODE_MAX : m->end;
+}
+
+/* What a JIT has made, mostly. It is known by its functions, or left by the frame pointer. */
 static void add_code(struct reading *r, const struct sym_proc_map *m)
 {
-	const bool is_large = m->end - m->start > GENERATED_CODE_MAX;
-	const bool looks = !m->path[0] && (!is_large || went_astray(r, m->start, m->end));
-	uint64_t bare = m->start, end;
+	uint64_t bare = m->start, start = m->path[0] ? m->end : m->start, end;
 
-	for (uint64_t start = looks ? m->start : m->end; start < m->end; start = end) {
-		const struct stored_file *file = NULL;
-		bool is_astray;
+	for (; start < m->end && may_look_at_code(r); start = end) {
+		const struct stored_file *file;
 
+		start = next_part(r, m, start);
+		if (start == m->end)
+			break;
 		end = m->end - start < GENERATED_CODE_MAX ? m->end : start + GENERATED_CODE_MAX;
-		is_astray = went_astray(r, start, end);
-		if (!is_large || is_astray)
-			file = look_at_code(r, start, end, is_astray);
+		file = look_at_code(r, start, end, next_astray(r, start, end) < end);
 		if (!file)
 			continue;
 		add_bare(r, bare, start, UNWIND_BY_FP);

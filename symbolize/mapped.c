@@ -25,15 +25,21 @@ static int link_to(char path[PATH_MAX], const char *proc, uint32_t pid, uint64_t
 static int get_hold(const char *proc, uint32_t pid, uint64_t start, uint64_t end)
 {
 	char path[PATH_MAX];
-	int err = link_to(path, proc, pid, start, end);
-	const int fd = err ? err : open(path, O_PATH | O_CLOEXEC);
+	struct rp_wait wait;
+	int fd, err = link_to(path, proc, pid, start, end);
 
-	if (fd < 0)
-		return err ? err : -errno;
-	err = rp_fuse_check(proc, pid, fd);
+	if (err)
+		return err;
+	rp_wait_begin(&wait);
+	fd = open(path, O_PATH | O_CLOEXEC);
+	err = fd < 0 ? -errno : 0;
+	rp_wait_end(&wait);
+	if (!err)
+		err = rp_fuse_check(proc, pid, fd);
 	if (!err)
 		return fd;
-	close(fd);
+	if (fd >= 0)
+		close(fd);
 	return err;
 }
 
@@ -77,11 +83,15 @@ int sym_proc_stat_mapped(const char *proc, uint32_t pid, const struct sym_proc_m
 {
 	const bool by_path = may_wait(proc, pid);
 	char path[PATH_MAX];
+	struct rp_wait wait;
 	int fd, err;
 
 	if (m->dev_major && !by_path) {
 		err = link_to(path, proc, pid, m->start, m->end);
-		return err ? err : stat(path, st) ? -errno : 0;
+		rp_wait_begin(&wait);
+		err = err ? err : stat(path, st) ? -errno : 0;
+		rp_wait_end(&wait);
+		return err;
 	}
 	fd = by_path ? sym_proc_open_by_path(proc, pid, m) : get_hold(proc, pid, m->start, m->end);
 	if (fd < 0)

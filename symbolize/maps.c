@@ -97,20 +97,56 @@ static ssize_t read_aside(struct sym_maps *m, char *text, size_t n)
 	return got;
 }
 
+/* Of half a million mappings with names of 100 bytes. */
+#define MOST_TEXT (64u << 20)
+#define WATCH_EVERY (64u << 10)
+
+static _Thread_local sym_user_patience_fn watch;
+static _Thread_local void *watch_ctx;
+
+void sym_maps_watch(sym_user_patience_fn fn, void *ctx)
+{
+	watch = fn;
+	watch_ctx = ctx;
+}
+
+static bool is_enough(struct sym_maps *m)
+{
+	if (!m->is_cut && watch && m->all - m->asked >= WATCH_EVERY) {
+		m->asked = m->all;
+		m->is_cut = !watch(watch_ctx, 0);
+	}
+	m->is_cut |= m->all >= MOST_TEXT;
+	return m->is_cut;
+}
+
+static ssize_t read_some(struct sym_maps *m, char *text, size_t n)
+{
+	struct rp_wait wait;
+	ssize_t got;
+
+	if (!m->is_aside) /* it takes a while to read very many */
+		m->is_aside = sym_has_to_be_aside(m->proc, m->pid, &m->uid);
+	if (m->is_aside)
+		return read_aside(m, text, n);
+	rp_wait_begin(&wait);
+	do
+		got = read(m->fd, text, n);
+	while (got < 0 && errno == EINTR);
+	got = got < 0 ? -errno : got;
+	rp_wait_end(&wait);
+	return got;
+}
+
 ssize_t sym_maps_read(struct sym_maps *m, char *text, size_t n)
 {
 	ssize_t got;
 
 	if (m->fd < 0)
 		return -EBADF;
-	if (!m->is_aside) /* it takes a while to read very many */
-		m->is_aside = sym_has_to_be_aside(m->proc, m->pid, &m->uid);
-	if (m->is_aside)
-		return read_aside(m, text, n);
-	do
-		got = read(m->fd, text, n);
-	while (got < 0 && errno == EINTR);
-	return got < 0 ? -errno : got;
+	got = is_enough(m) ? 0 : read_some(m, text, n);
+	m->all += got > 0 ? (size_t)got : 0;
+	return got;
 }
 
 void sym_maps_close(struct sym_maps *m)

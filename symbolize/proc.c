@@ -142,7 +142,7 @@ int sym_proc_maps(const char *proc, uint32_t pid,
 		if (n < 0)
 			ret = (int)n;
 		have += n > 0 ? (size_t)n : 0;
-		if (!n && have)
+		if (!n && have && !maps.is_cut)
 			buf[have++] = '\n'; /* the last line has none */
 		if (!ret)
 			ret = take_lines(buf, &have, fn, ctx);

@@ -180,6 +180,24 @@ else
 fi
 kill -KILL $stalls 2>/dev/null
 
+# Code, and names of mappings, without end.
+for what in code paths; do
+	mkdir -m 777 "$tmp/endless"
+	setpriv --reuid=65534 --regid=65534 --clear-groups "$work/endless" $what "$tmp/endless" 300 >"$tmp/runs" 2>/dev/null &
+	endless=$!
+	while [ ! -s "$tmp/runs" ] && kill -0 $endless 2>/dev/null; do
+		sleep 0.1
+	done
+	if [ -s "$tmp/runs" ]; then
+		they_end "endless $what" cpu wall
+	else
+		skip "endless $what" 'there is no room for so much'
+	fi
+	kill -KILL $endless 2>/dev/null
+	wait $endless 2>/dev/null
+	rm -rf "$tmp/endless"
+done
+
 # Functions with names of 32 KB in 1,500 stacks of 40 frames each: their texts would be 240 MB, of the first 4 KB.
 x=$(printf '%032000d' 0)
 {

@@ -176,6 +176,44 @@ START_TEST(after_a_fork)
 }
 END_TEST
 
+static uint64_t waited(void (*wait)(void))
+{
+	const uint64_t before = rp_aside_ns();
+	struct rp_wait w;
+
+	rp_wait_begin(&w);
+	wait();
+	rp_wait_end(&w);
+	return rp_aside_ns() - before;
+}
+
+static void sleep_a_while(void)
+{
+	usleep(50000);
+}
+
+static void do_nothing(void)
+{
+}
+
+/* By whoever reads itself, and by a thread that reads for it. */
+START_TEST(waits_are_counted)
+{
+	const uint64_t before = rp_aside_ns();
+	char byte;
+
+	ck_assert_uint_ge(waited(sleep_a_while), 50000000);
+	ck_assert_uint_eq(waited(do_nothing), 0);
+	if (!fork()) {
+		usleep(100000);
+		put("x", 1);
+		_exit(0);
+	}
+	ck_assert_int_eq(read_as(USER, &byte), 0);
+	ck_assert_uint_ge(rp_aside_ns() - before, 120000000);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("aside");
@@ -191,6 +229,7 @@ int main(void)
 	tcase_add_test(tc, many_users_keep_it);
 	tcase_add_test(tc, not_before_it_may);
 	tcase_add_test(tc, after_a_fork);
+	tcase_add_test(tc, waits_are_counted);
 	srunner_run_all(r, CK_NORMAL);
 	failed = srunner_ntests_failed(r);
 	srunner_free(r);

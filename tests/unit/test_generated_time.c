@@ -121,6 +121,18 @@ START_TEST(test_debts_are_kept)
 }
 END_TEST
 
+/* A look that was kept waiting for ten seconds is its user's debt alone. */
+START_TEST(test_very_long)
+{
+	ck_assert(compute(1000, 10 * NS_PER_SECOND));
+	ck_assert(compute(2000, MS));
+	now += 400 * NS_PER_SECOND;
+	ck_assert(!compute(1000, MS));
+	now += 100 * NS_PER_SECOND;
+	ck_assert(compute(1000, MS));
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("time for code in memory");
@@ -135,6 +147,7 @@ int main(void)
 	tcase_add_test(tc, test_many_uids);
 	tcase_add_test(tc, test_others_have_theirs);
 	tcase_add_test(tc, test_debts_are_kept);
+	tcase_add_test(tc, test_very_long);
 	srunner_run_all(r, CK_NORMAL);
 	failed = srunner_ntests_failed(r);
 	srunner_free(r);
