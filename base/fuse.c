@@ -109,11 +109,13 @@ enum kind { NOT_LISTED, HARMLESS, OVERLAY, OF_A_USER };
 /* "36 35 0:40 / /mnt rw - fuse.sshfs host: rw,user_id=1000,allow_other": proc_pid_mountinfo(5). */
 static enum kind kind_of(const char *line)
 {
-	const char *type = strstr(line, " - "), *user = type ? strstr(type, "user_id=") : NULL;
+	const char *type = strstr(line, " - "), *source = type ? strchr(type + 3, ' ') : NULL,
+		   *options = source ? strchr(source + 1, ' ') : NULL, /* users name the source */
+			   *user = options ? strstr(options, ",user_id=") : NULL;
 
 	if (!type || !strncmp(type, " - overlay ", 11))
 		return OVERLAY;
-	return strncmp(type, " - fuse", 7) || (user && !strtol(user + 8, NULL, 10)) ? HARMLESS
+	return strncmp(type, " - fuse", 7) || (user && !strtol(user + 9, NULL, 10)) ? HARMLESS
 										    : OF_A_USER;
 }
 
@@ -199,6 +201,21 @@ int rp_fuse_check(const char *proc, uint32_t pid, int path_fd)
 		return kind == HARMLESS ? 0 : -EACCES;
 	ours = is_ours(proc, pid);
 	return ours > 0 ? 0 : ours < 0 ? ours : -EACCES;
+}
+
+int rp_fuse_check_way(struct rp_fuse_way *way, int path_fd)
+{
+	dev_t dev;
+	int err;
+
+	if (!device_of(path_fd, &dev))
+		return errno == ENOSYS ? 0 : -errno;
+	if (way->is_checked && way->dev == dev)
+		return 0;
+	err = rp_fuse_check(way->proc, way->pid, path_fd);
+	way->is_checked = !err;
+	way->dev = dev;
+	return err;
 }
 
 int rp_fuse_check_root(const char *proc, uint32_t pid)

@@ -21,6 +21,15 @@ bool rp_fuse_is_served(void);
  */
 int rp_fuse_check(const char *proc, uint32_t pid, int path_fd);
 
+/* The same of each directory on a path, which mostly are of the device of the one before. */
+struct rp_fuse_way {
+	const char *proc;
+	uint32_t pid;
+	bool is_checked;
+	uint64_t dev; /* which is not asked about again */
+};
+int rp_fuse_check_way(struct rp_fuse_way *way, int path_fd);
+
 /*
  * The same of whatever a path leads to in the root directory of the process, which is open by now:
  * one that it enters afterwards is another. -ESRCH: it has ended.

@@ -46,8 +46,11 @@ bool record_stack_room_has(struct stack_room *r, const struct stack_record *reco
 	const uint32_t pid = (uint32_t)(record->pid_tgid >> 32);
 	uid_t payer;
 
-	return !r->room.whose ||
-	       record_room_take(&r->room, pid, record_bytes(record) + SLOT_BYTES, &payer);
+	if (!r->room.whose ||
+	    record_room_take(&r->room, pid, record_bytes(record) + SLOT_BYTES, &payer))
+		return true;
+	r->is_used = true;
+	return false;
 }
 
 struct stack_record record_stack_of_all(void)

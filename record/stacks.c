@@ -89,7 +89,6 @@ static bool add_of_all(struct stacks *s)
 {
 	const struct stack_record all = record_stack_of_all();
 
-	s->room.is_used = true;
 	return find_known(s, all.hash) || add(s, &all);
 }
 
@@ -118,32 +117,37 @@ int record_stacks_take(struct stacks *s, const struct stack_record *record)
 	return 0;
 }
 
+/* What is no stack; -EBADMSG: it may be one, whose hash is a tag by chance, or by trying. */
+static int take_other(struct stacks *s, const void *data, size_t size)
+{
+	const struct stack_record *record = data;
+
+	if (size == sizeof(struct stack_moment) && s->on_moment)
+		return s->on_moment(s->ctx, data);
+	if (s->on_python && size > sizeof(*record) && record->hash == PYTHON_CODE_TAG)
+		return s->on_python(s->ctx, data, size);
+	if (s->on_script && size == sizeof(struct script_function) &&
+	    record->hash == SCRIPT_FUNCTION_TAG)
+		return s->on_script(s->ctx, data);
+	if (s->on_published && record_published_is(data, size))
+		return s->on_published(s->ctx, data);
+	if (size == sizeof(struct during_slow) && s->on_call)
+		return s->on_call(s->ctx, data);
+	if (s->deep && size > sizeof(struct stack_deep) && record->hash == STACK_DEEP_TAG)
+		return record_deep_keep(s->deep, data, size);
+	if (s->on_copy && size > sizeof(struct stack_copy) && record->hash == STACK_COPY_TAG)
+		return s->on_copy(s->ctx, data, size);
+	return -EBADMSG;
+}
+
 static int take_record(void *ctx, const void *data, size_t size)
 {
 	struct stacks *s = ctx;
 	const struct stack_record *record = data;
+	const int err = take_other(s, data, size);
 
-	if (size == sizeof(struct stack_moment) && s->on_moment)
-		return s->error = s->on_moment(s->ctx, data);
-	if (s->on_python && size > sizeof(*record) && record->hash == PYTHON_CODE_TAG)
-		return s->error = s->on_python(s->ctx, data, size);
-	if (s->on_script && size == sizeof(struct script_function) &&
-	    record->hash == SCRIPT_FUNCTION_TAG) {
-		s->error = s->on_script(s->ctx, data);
-		return s->error;
-	}
-	if (s->on_published && record_published_is(data, size))
-		return s->error = s->on_published(s->ctx, data);
-	if (size == sizeof(struct during_slow) && s->on_call) {
-		s->error = s->on_call(s->ctx, data);
-		return s->error;
-	}
-	if (s->deep && size > sizeof(struct stack_deep) && record->hash == STACK_DEEP_TAG) {
-		s->error = record_deep_keep(s->deep, data, size);
-		return s->error;
-	}
-	if (s->on_copy && size > sizeof(struct stack_copy) && record->hash == STACK_COPY_TAG)
-		return s->error = s->on_copy(s->ctx, data, size);
+	if (err != -EBADMSG)
+		return s->error = err;
 	if (size < sizeof(*record) || record_bytes(record) != size)
 		return -EBADMSG;
 	if (s->on_copied && record->fresh & STACK_COPIED)
@@ -536,12 +540,11 @@ int record_stacks_open(const struct stacks_options *opt, stack_record_fn on_reco
 	if (!err && opt->config->times_mask)
 		err = record_times_open(s->fds[STACK_MAP_TIMES], &s->maps[STACK_MAP_TIMES],
 					&s->times);
-	if (err < 0) {
+	if (err < 0)
 		record_stacks_close(s);
-		return err;
-	}
-	*out = s;
-	return 0;
+	else
+		*out = s;
+	return err < 0 ? err : 0;
 }
 
 void record_stacks_hold(struct stacks *s, uint64_t hash)
@@ -552,15 +555,14 @@ void record_stacks_hold(struct stacks *s, uint64_t hash)
 		slot->held = true;
 }
 
-/* Copies of what is held, which weigh nothing. Without memory a stack is not known any more. */
+/* Copies of what is held, which weigh nothing. Without memory or room it is not known any more. */
 static void keep_held(struct stacks *s, const struct hash_map *slots)
 {
 	const struct stack_slot *slot = slots->items;
 
-	for (size_t i = 0; i < slots->count; i++) {
-		if (slot[i].held)
+	for (size_t i = 0; i < slots->count; i++)
+		if (slot[i].held && record_stack_room_has(&s->room, slot[i].stack.record))
 			add(s, slot[i].stack.record);
-	}
 }
 
 void record_stacks_forget(struct stacks *s)

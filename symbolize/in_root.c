@@ -26,6 +26,7 @@
  */
 struct walk {
 	int root, at;
+	struct rp_fuse_way way; /* nobody is asked who could keep us waiting */
 	char done[PATH_MAX], rest[PATH_MAX];
 };
 
@@ -90,7 +91,7 @@ static int go_down(struct walk *w, const char *name, bool last, bool follow)
 {
 	const int flags = O_PATH | O_NOFOLLOW | O_CLOEXEC | (last ? 0 : O_DIRECTORY);
 	const int fd = openat(w->at, name, flags);
-	const int err = fd < 0 ? -errno : 0;
+	const int err = fd < 0 ? -errno : rp_fuse_check_way(&w->way, fd);
 	char link[PATH_MAX];
 	size_t len = strlen(w->done);
 	ssize_t n = -1;
@@ -103,8 +104,11 @@ static int go_down(struct walk *w, const char *name, bool last, bool follow)
 		link[n] = '\0';
 		return go_by_link(w, link);
 	}
-	if (err)
+	if (err) {
+		if (fd >= 0)
+			close(fd);
 		return err;
+	}
 	be_at(w, fd);
 	return snprintf(w->done + len, PATH_MAX - len, "/%s", name) < (int)(PATH_MAX - len)
 		       ? 0
@@ -129,14 +133,16 @@ static int walk(struct walk *w, bool follow)
 	return err;
 }
 
-/* Closes @root, a directory. */
-static int open_below(int root, const char *path, bool follow)
+/* Closes @root, a directory, of process @pid. */
+static int open_below(int root, const char *proc, uint32_t pid, const char *path, bool follow)
 {
-	struct walk w = { .root = root, .at = root, .done = "" };
-	int err = snprintf(w.rest, sizeof(w.rest), "%s", path) >= (int)sizeof(w.rest)
-			  ? -ENAMETOOLONG
-			  : walk(&w, follow);
+	struct walk w = { .root = root, .at = root, .way = { .proc = proc, .pid = pid } };
+	int err = rp_fuse_check_way(&w.way, root);
 
+	if (snprintf(w.rest, sizeof(w.rest), "%s", path) >= (int)sizeof(w.rest))
+		err = -ENAMETOOLONG;
+	if (!err)
+		err = walk(&w, follow);
 	if (!err)
 		err = rp_reopen_regular(w.at);
 	be_at(&w, w.root);
@@ -156,7 +162,7 @@ static int open_in_root(const char *proc, uint32_t pid, const char *path, bool f
 		return errno == ENOENT ? -ESRCH : -errno;
 	err = rp_fuse_check_root(proc, pid);
 	if (!err)
-		return open_below(root, path, follow);
+		return open_below(root, proc, pid, path, follow);
 	close(root);
 	return err;
 }
@@ -175,5 +181,5 @@ int sym_proc_follow_here(const char *path)
 {
 	const int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 
-	return root < 0 ? -errno : open_below(root, path, true);
+	return root < 0 ? -errno : open_below(root, "/proc", (uint32_t)getpid(), path, true);
 }

@@ -4,10 +4,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "symbolize/proc.h"
@@ -127,6 +130,41 @@ START_TEST(nothing_stays_open)
 }
 END_TEST
 
+/* A file system of a user's, that calls itself one of root's, and nobody answers for. */
+static int serve(const char *place)
+{
+	char options[128];
+	int fd;
+
+	mknod("fuse", S_IFCHR | 0600, makedev(10, 229));
+	fd = open("fuse", O_RDWR | O_CLOEXEC);
+	snprintf(options, sizeof(options),
+		 "fd=%d,rootmode=40000,user_id=1000,group_id=0,allow_other", fd);
+	if (fd < 0 || unshare(CLONE_NEWNS) || mount("", "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+	    mount("user_id=0", place, "fuse", MS_NOSUID | MS_NODEV, options))
+		return -1;
+	return fd;
+}
+
+START_TEST(nobody_is_asked_who_may_not_answer)
+{
+	int fd;
+
+	ck_assert_int_eq(mkdir("7/root/a/served", 0755), 0);
+	fd = serve("7/root/a/served");
+	if (fd < 0) {
+		printf("skip: no FUSE here\n");
+		return;
+	}
+	ck_leads(false, "/a/served/file", NULL, -EACCES);
+	ck_leads(true, "/a/served/file", NULL, -EACCES);
+	ck_leads(true, "/a/b/../served/x/file", NULL, -EACCES);
+	ck_leads(false, "/a/b/file", "file", 0);
+	ck_assert_int_eq(umount2("7/root/a/served", MNT_DETACH), 0);
+	close(fd);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("sym_in_root");
@@ -139,6 +177,7 @@ int main(void)
 	tcase_add_test(t, links_stay_below_the_root);
 	tcase_add_test(t, no_way_is_endless);
 	tcase_add_test(t, nothing_stays_open);
+	tcase_add_test(t, nobody_is_asked_who_may_not_answer);
 	suite_add_tcase(s, t);
 	r = srunner_create(s);
 	srunner_run_all(r, CK_NORMAL);
