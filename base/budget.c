@@ -67,13 +67,18 @@ void rp_memory_limit(uint64_t bytes)
 	memory_limit = bytes;
 }
 
-bool rp_memory_take(uint64_t bytes)
+uint64_t rp_memory_most(void)
 {
-	uint64_t taken = atomic_load(&memory_taken), limit;
-
 	if (!memory_limit)
 		memory_limit = rp_memory_part(2, 512 * MB);
-	limit = memory_limit;
+	return memory_limit;
+}
+
+bool rp_memory_take(uint64_t bytes)
+{
+	const uint64_t limit = rp_memory_most();
+	uint64_t taken = atomic_load(&memory_taken);
+
 	do {
 		if (bytes > limit || taken > limit - bytes)
 			return false;

@@ -40,6 +40,7 @@ uint64_t rp_memory_part(uint64_t part, uint64_t most);
 bool rp_memory_take(uint64_t bytes);
 void rp_memory_give(uint64_t bytes);
 void rp_memory_limit(uint64_t bytes);
+uint64_t rp_memory_most(void);
 uint64_t rp_memory_taken(void);
 
 #endif

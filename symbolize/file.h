@@ -32,7 +32,8 @@ struct sym_image {
 	bool was_asked_for; /* its debug file, of a server */
 	uint32_t used;	    /* sym_files.age when it was last asked for */
 	bool goes;	    /* sym_images_drop() */
-	uid_t holder;	    /* in whose share its descriptors are (held.c) */
+	uid_t holder;	    /* in whose share its descriptors are (held.c), */
+	uint64_t bytes;	    /*   and so much memory */
 };
 
 /*
@@ -68,7 +69,8 @@ struct sym_files {
 	const char *proc;
 	struct sym_debuginfod *server; /* where to ask for debug files; or NULL */
 	struct hash_map holders;       /* users whose processes have files that are held open */
-	uint32_t held;		       /* of all but root */
+	uint32_t held;		       /* of all but root, */
+	uint64_t held_bytes;	       /*   of their files' functions */
 	struct sym_user_room room;     /* whom to ask for new ones; take is NULL: nobody */
 };
 
@@ -83,6 +85,13 @@ int sym_held_take(struct sym_files *fs, uint32_t pid, uid_t *uid);
 /* The same of a user whom it was in the share of before; or of whoever owns a file. */
 int sym_held_take_as(struct sym_files *fs, uid_t uid);
 void sym_held_give(struct sym_files *fs, uid_t uid);
+/*
+ * Functions of a user's files take four seconds between two rests at most, and of the memory half
+ * of what the others have left. What was read goes with a negative @bytes.
+ */
+bool sym_held_may_read(const struct sym_files *fs, uid_t uid);
+void sym_held_has_read(struct sym_files *fs, uid_t uid, uint64_t ns, int64_t bytes);
+void sym_held_rest(struct sym_files *fs);
 /* Holds @fd, which it takes, unless the user of the process has too many. */
 void sym_file_hold(struct sym_files *fs, struct sym_file *f, uint32_t pid, int fd);
 /* The descriptor that is held, which is the caller's from then on; -1: none. */
@@ -133,7 +142,7 @@ int sym_files_forget(struct sym_files *fs, struct sym_history *h);
 
 /*
  * The image of @object, which it takes: one for all copies. -EMFILE: its owner has too many;
- * -ENOMEM.
+ * -EDQUOT: those have taken too long, or too much memory; -ENOMEM.
  */
 struct sym_debug_place;
 int sym_image_get(struct sym_files *fs, struct sym_object *object,

@@ -8,6 +8,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/budget.h"
+#include "base/clock.h"
 #include "base/lack.h"
 #include "base/subuid.h"
 
@@ -17,6 +19,8 @@
 struct holder {
 	uid_t uid;
 	uint32_t held;
+	uint64_t spent_ns; /* on the functions of its files, since sym_held_rest() */
+	uint64_t bytes;	   /*   which have so many */
 };
 
 static bool has_room(const struct sym_files *fs, const struct holder *o)
@@ -67,9 +71,45 @@ void sym_file_hold(struct sym_files *fs, struct sym_file *f, uint32_t pid, int f
 	f->fd = fd;
 }
 
+static struct holder *find_holder(const struct sym_files *fs, uid_t uid)
+{
+	return uid ? rp_hash_find(&fs->holders, &uid) : NULL;
+}
+
+/* Reading a million functions takes half a second; of a user's files they may be sparse. */
+#define MOST_NS (4 * NS_PER_SECOND)
+
+/* Of what others have left half, as of descriptors: all images are read by one thread. */
+bool sym_held_may_read(const struct sym_files *fs, uid_t uid)
+{
+	const struct holder *o = find_holder(fs, uid);
+	const uint64_t others = o ? fs->held_bytes - o->bytes : 0, most = rp_memory_most();
+
+	return !o || (o->spent_ns < MOST_NS && others < most && o->bytes < (most - others) / 2);
+}
+
+void sym_held_has_read(struct sym_files *fs, uid_t uid, uint64_t ns, int64_t bytes)
+{
+	struct holder *o = find_holder(fs, uid);
+
+	if (!o)
+		return;
+	o->spent_ns += ns;
+	o->bytes += (uint64_t)bytes;
+	fs->held_bytes += (uint64_t)bytes;
+}
+
+void sym_held_rest(struct sym_files *fs)
+{
+	struct holder *o = fs->holders.items;
+
+	for (uint32_t i = 0; i < fs->holders.count; i++)
+		o[i].spent_ns = 0;
+}
+
 void sym_held_give(struct sym_files *fs, uid_t uid)
 {
-	struct holder *o = uid ? rp_hash_find(&fs->holders, &uid) : NULL;
+	struct holder *o = find_holder(fs, uid);
 
 	if (o) {
 		o->held--;

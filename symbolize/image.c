@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/clock.h"
 #include "base/subuid.h"
 
 #include "debug.h"
@@ -31,6 +32,7 @@ static void free_image(struct sym_files *fs, struct sym_image *image)
 	sym_object_close(image->packed);
 	close_debug(fs, image);
 	sym_held_give(fs, image->holder);
+	sym_held_has_read(fs, image->holder, 0, -(int64_t)image->bytes);
 	sym_object_close(image->object);
 	free(image);
 }
@@ -156,6 +158,8 @@ static int fill_image(struct sym_files *fs, struct sym_image *image,
 		      const struct sym_debug_place *place)
 {
 	struct sym_object *object = image->object, *symbols = object;
+	const uint64_t began = rp_thread_cpu_ns();
+	int err;
 
 	open_debug(fs, image, place);
 	if (!object->symbols[SYM_SYMTAB].count)
@@ -164,7 +168,12 @@ static int fill_image(struct sym_files *fs, struct sym_image *image,
 		symbols = image->debug;
 	if (!symbols->symbols[SYM_SYMTAB].count && !sym_debug_unpack(&image->packed, object))
 		symbols = image->packed;
-	return sym_symtab_open(&image->symtab, object, symbols, &image->names);
+	err = sym_symtab_open(&image->symtab, object, symbols, &image->names);
+	image->bytes = object->taken + (image->symtab ? image->symtab->taken : 0) +
+		       (image->debug ? image->debug->taken : 0) +
+		       (image->packed ? image->packed->taken : 0);
+	sym_held_has_read(fs, image->holder, rp_thread_cpu_ns() - began, (int64_t)image->bytes);
+	return err;
 }
 
 /* Takes @object. An image of its own, of which nobody knows yet. */
@@ -175,7 +184,8 @@ static int new_image(struct sym_files *fs, struct sym_object *object, struct sym
 
 	if (!err) {
 		image->holder = sym_is_ours(object->owner) ? 0 : rp_subuid_first(object->owner);
-		err = sym_held_take_as(fs, image->holder);
+		err = sym_held_may_read(fs, image->holder) ? sym_held_take_as(fs, image->holder)
+							   : -EDQUOT;
 	}
 	if (err) {
 		sym_object_close(object);
@@ -249,6 +259,7 @@ void sym_images_drop(struct sym_files *fs)
 void sym_files_rest(struct sym_files *fs)
 {
 	fs->age++;
+	sym_held_rest(fs);
 	for (struct sym_image *i = fs->images; i; i = i->next)
 		i->goes = fs->age - i->used > SYM_FILES_AGE;
 	sym_images_drop(fs);

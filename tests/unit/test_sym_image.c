@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/budget.h"
 #include "symbolize/debug.h"
 #include "symbolize/file.h"
 
@@ -47,7 +48,7 @@ static struct sym_image *image(uid_t owner, uint32_t id)
 	ck_assert(!fchown(fd, owner, owner));
 	ck_assert_int_eq(sym_object_open(&object, fd), 0);
 	err = sym_image_get(&fs, object, &place, &out);
-	ck_assert(err == 0 || err == -EMFILE);
+	ck_assert(err == 0 || err == -EMFILE || err == -EDQUOT);
 	ck_assert_int_eq(err == 0, out != NULL);
 	return out;
 }
@@ -102,6 +103,34 @@ START_TEST(a_user_has_not_all_descriptors)
 }
 END_TEST
 
+/* As if its files had taken so long, and as if they were so large. */
+START_TEST(a_user_has_not_all_time_and_memory)
+{
+	if (getuid()) {
+		printf("skip: files of other users need root\n");
+		return;
+	}
+	ck_assert_ptr_nonnull(image(1000, 1));
+	ck_assert_ptr_nonnull(image(1001, 1));
+	ck_assert_uint_gt(fs.held_bytes, 0);
+	sym_held_has_read(&fs, 1000, 5000000000, 0);
+	ck_assert_ptr_null(image(1000, 2));
+	ck_assert_ptr_nonnull(image(1000, 1));
+	ck_assert_ptr_nonnull(image(1001, 2));
+	sym_files_rest(&fs);
+	ck_assert_ptr_nonnull(image(1000, 2));
+	sym_held_has_read(&fs, 1000, 0, (int64_t)(rp_memory_most() / 2));
+	ck_assert_ptr_null(image(1000, 3));
+	ck_assert_ptr_nonnull(image(1001, 3));
+	sym_held_has_read(&fs, 1001, 0, (int64_t)(rp_memory_most() / 4));
+	ck_assert_ptr_null(image(1001, 4));
+	ck_assert_ptr_nonnull(image(1002, 1));
+	ck_assert_ptr_nonnull(image(getuid(), 3));
+	sym_held_has_read(&fs, 1000, 0, -(int64_t)(rp_memory_most() / 2));
+	ck_assert_ptr_nonnull(image(1000, 3));
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("images");
@@ -113,6 +142,7 @@ int main(void)
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_test(tc, copies_are_one);
 	tcase_add_test(tc, a_user_has_not_all_descriptors);
+	tcase_add_test(tc, a_user_has_not_all_time_and_memory);
 	srunner_run_all(r, CK_NORMAL);
 	failed = srunner_ntests_failed(r);
 	srunner_free(r);
