@@ -67,7 +67,7 @@ static bool is_plain(const char *path)
 static int add_fitting(struct diff_side *side, const char *directory, const char *pattern)
 {
 	struct dirent **entries;
-	const int n = scandir(*directory ? directory : ".", &entries, NULL, alphasort);
+	const int n = scandir(*directory ? directory : ".", &entries, NULL, versionsort);
 	int err = 0;
 
 	if (n < 0)
