@@ -102,6 +102,11 @@ uint32_t rp_hash_bytes(const void *bytes, size_t n)
 	return hash_with(secret, bytes, n);
 }
 
+uint64_t rp_hash_secret(void)
+{
+	return fold(secret[0], secret[1]);
+}
+
 uint32_t rp_hash_lasting(const void *bytes, size_t n)
 {
 	return hash_with(lasting, bytes, n);

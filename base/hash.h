@@ -59,6 +59,8 @@ static inline uint32_t rp_index_next(const struct hash_index *x, uint32_t hash, 
  * hash, each of which would be compared with all before it.
  */
 uint32_t rp_hash_bytes(const void *bytes, size_t n);
+/* A number for others to hash with, which tells nothing of the one above. */
+uint64_t rp_hash_secret(void);
 /* The same one in every process, of what others have not chosen. */
 uint32_t rp_hash_lasting(const void *bytes, size_t n);
 

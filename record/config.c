@@ -8,6 +8,7 @@
 
 #include "base/budget.h"
 #include "base/file.h"
+#include "base/hash.h"
 #include "recording.h"
 #include "sampling.h"
 #include "system.h"
@@ -282,6 +283,7 @@ int record_configure(struct recording *rec)
 
 	if (!rec->profiler->no_stacks)
 		choose_stacks(rec, c);
+	c->hash_secret = rp_hash_secret();
 	c->by_pid = opt->pids.n || opt->program;
 	c->by_tid = opt->tids.n != 0;
 	c->each = opt->samples;

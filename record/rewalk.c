@@ -33,7 +33,7 @@ struct record_rewalk {
 	struct rewalk_kept kept;
 	uint64_t walked, better; /* of those that lacked a table */
 	bool computed;		 /* rules were being, at the last look */
-	bool last_first;	 /* how the program hashes */
+	const struct program_config *config;
 	unsigned char *elements; /* of the map copies */
 	size_t mapped;
 	uint32_t nelements;
@@ -93,7 +93,7 @@ int record_rewalk_open(struct record_rewalk **out, const struct recording *rec)
 	}
 	w->elements = pages;
 	w->nelements = map->max_entries;
-	w->last_first = rec->config.may_goto;
+	w->config = &rec->config;
 	w->kept.most = rec->sparing ? SPARING_BYTES : MOST_BYTES;
 	let_go_on(w, rec->tables);
 	let_copy(w, STACK_COPY_RULE, FIRST_LEFT);
@@ -203,7 +203,7 @@ static void walk(const struct record_rewalk *w, const struct rewalk_one *one,
 		unwind_walk(&s, &regs, read_memory, &from, frames, most, &result) * sizeof(*frames);
 	made->managed_bytes = made->fresh = 0;
 	made->user_end = result.end;
-	made->hash = record_rewalk_hash(made, w->last_first);
+	made->hash = record_rewalk_hash(made, w->config);
 }
 
 static int walk_and_count(struct recording *rec, struct rewalk_space *space,

@@ -80,17 +80,17 @@ void record_rewalk_kept_free(struct rewalk_kept *k)
 	*k = (struct rewalk_kept){ 0 };
 }
 
-uint64_t record_rewalk_hash(const struct stack_record *r, bool last_first)
+uint64_t record_rewalk_hash(const struct stack_record *r, const struct program_config *config)
 {
 	const size_t head =
 		offsetof(struct stack_record, frames) - offsetof(struct stack_record, tag);
 	const size_t words = (head + r->kernel_bytes + r->user_bytes + r->managed_bytes) / 8;
 	const size_t rounds = (words + 3) / 4;
 	const uint64_t *word = &r->tag;
-	uint64_t hash = r->published;
+	uint64_t hash = r->published ^ config->hash_secret;
 
 	for (size_t round = 0; round < rounds; round++) {
-		const size_t first = 4 * (last_first ? rounds - 1 - round : round);
+		const size_t first = 4 * (config->may_goto ? rounds - 1 - round : round);
 
 		for (size_t i = first; i < first + 4; i++) {
 			hash = (hash ^ (i < words ? word[i] : 0)) * GOLDEN_RATIO_64;

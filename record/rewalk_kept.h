@@ -36,10 +36,7 @@ int record_rewalk_kept_record(struct rewalk_kept *k, const struct stack_record *
 void record_rewalk_kept_forget(struct rewalk_kept *k);
 void record_rewalk_kept_free(struct rewalk_kept *k);
 
-/*
- * What stack_hash() of the program makes of a record that has all of its frames. @last_first: as it
- * does with config.may_goto.
- */
-uint64_t record_rewalk_hash(const struct stack_record *r, bool last_first);
+/* What stack_hash() of a program of that @config makes of a record that has all of its frames. */
+uint64_t record_rewalk_hash(const struct stack_record *r, const struct program_config *config);
 
 #endif

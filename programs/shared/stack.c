@@ -389,7 +389,8 @@ FUNC(stack_hash),
 	MOV_REG(R8, R1),
 	/*
 	 * R0 = hash of task and stacks. Two stacks that differ in one frame never collide, for
-	 * every step can be undone; any two do with a chance of 2^-64.
+	 * every step can be undone; any two do with a chance of 2^-64. Who would choose frames so
+	 * that they do does not know the secret.
 	 */
 	LDX(DW, R0, R8, PUBLISHED_HASH),
 	WHEN(struct program_config, deep_bytes),
@@ -400,6 +401,10 @@ FUNC(stack_hash),
 		LDX(DW, R1, R8, PUBLISHED_HASH),
 		XOR_REG(R0, R1),
 LABEL(shallow),
+	END,
+	WHEN(struct program_config, hash_secret),
+		LD_PARAM(R1, struct program_config, hash_secret),
+		XOR_REG(R0, R1),
 	END,
 	LD_IMM64(R3, GOLDEN_RATIO_64),
 	/*

@@ -9,6 +9,7 @@
 #include <sched.h>
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "record/rewalk_kept.h"
 #include "record/stacks.h"
 #include "record/whose.h"
@@ -56,13 +57,14 @@ static const struct asm_program program = { .name = "weigh",
 static struct stacks *stacks;
 static int prog;
 static size_t records, frames;
+static uint64_t secret; /* 0: none */
 
 /* This side can tell what the hash of a record is. */
 static int count_record(void *config, const struct stack_record *record)
 {
 	const struct program_config *c = config;
 
-	ck_assert_uint_eq(record_rewalk_hash(record, c->may_goto), record->hash);
+	ck_assert_uint_eq(record_rewalk_hash(record, c), record->hash);
 	records++;
 	frames += record->kernel_bytes / 8;
 	return 0;
@@ -97,6 +99,7 @@ static void open_with(struct program_config *config, const struct asm_map *of, u
 						.on_moment = config->stream ? see_moment : NULL };
 
 	config->identity = rp_has(RP_HAS_KERNEL_BTF) && rp_has(RP_HAS_TASK_BTF);
+	config->hash_secret = secret;
 	capture_log();
 	ck_assert_int_eq(record_stacks_open(&options, count_record, config, &stacks), 0);
 	prog = record_stacks_load(stacks, &program, config);
@@ -180,19 +183,20 @@ START_TEST(test_places)
 }
 END_TEST
 
-/* By either loop over its words; what it should be, count_record() tells. */
+/* By either loop over its words, with a secret or without; count_record() tells what it is. */
 START_TEST(test_hash)
 {
 	enum { N = 100 };
 	struct program_config config = { .kernel_bytes = 8 * 127,
 					 .both_bytes = 8 * 127,
 					 .all_bytes = 8 * 127,
-					 .may_goto = _i != 0 };
+					 .may_goto = _i & 1 };
 
 	if (config.may_goto && !rp_has(RP_HAS_MAY_GOTO)) {
 		printf("skip: no MAY_GOTO before Linux 6.10\n");
 		return;
 	}
+	secret = _i & 2 ? rp_hash_secret() : 0;
 	open_with(&config, maps, 1 << 20);
 	weigh_all(N);
 	ck_assert_uint_eq(records, N);
@@ -410,7 +414,7 @@ int main(void)
 	TCase *tc = tcase_create("kernel");
 
 	tcase_add_test(tc, test_places);
-	tcase_add_loop_test(tc, test_hash, 0, 2);
+	tcase_add_loop_test(tc, test_hash, 0, 4);
 	tcase_add_test(tc, test_full);
 	tcase_add_test(tc, test_hash_full);
 	tcase_add_test(tc, test_ring_full);
