@@ -4,6 +4,7 @@
  * by a pipe, as files that `rawprof report` reads.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <malloc.h>
 #include <poll.h>
 #include <signal.h>
@@ -12,6 +13,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "agent.h"
@@ -163,6 +165,36 @@ static bool is_over(void *ctx)
 	return poll(&fd, 1, 0) == 1;
 }
 
+/*
+ * Should it hang when it is asked to end, or when the supervisor is gone, nobody may kill it: it is
+ * another user's than the supervisor, who has no rights. So it ends itself, whatever it does.
+ */
+static int end_socket;
+
+static void see_the_end(int number)
+{
+	const struct itimerval patience = { .it_value = { .tv_sec = AGENT_RECORDER_PATIENCE } };
+	struct pollfd fd = { .fd = end_socket, .events = POLLIN };
+	const int saved = errno;
+
+	(void)number;
+	if (poll(&fd, 1, 0) == 1)
+		setitimer(ITIMER_REAL, &patience, NULL);
+	errno = saved;
+}
+
+static int await_the_end(int socket)
+{
+	const struct sigaction action = { .sa_handler = see_the_end, .sa_flags = SA_RESTART };
+
+	end_socket = socket;
+	if (sigaction(SIGIO, &action, NULL) || signal(SIGALRM, SIG_DFL) == SIG_ERR ||
+	    fcntl(socket, F_SETOWN, getpid()) || fcntl(socket, F_SETFL, O_ASYNC))
+		return rp_fail(-errno, "signals of a socket: %s", strerror(errno));
+	see_the_end(SIGIO); /* it may be over already */
+	return 0;
+}
+
 /* ---- its command line */
 
 #define MAX_ARGS 16
@@ -257,7 +289,9 @@ static int run_recorder(const struct options *opt, const struct agent_kind *kind
 					     .ctx = &r };
 	struct options mine = { .command = kind->name, .windows = &windows };
 	struct words words = { .argc = 0 };
-	int status = !r.labels || make_words(&words, own, kind) ? EXIT_FAILED : -1;
+	int status = !r.labels || await_the_end(socket) || make_words(&words, own, kind)
+			     ? EXIT_FAILED
+			     : -1;
 
 	if (status < 0)
 		status = options_parse(&mine, words.argc, words.argv, kind->command);
