@@ -14,7 +14,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static bool counts(int err)
 {
 	static const int errors[] = { EIO,    ENOMEM, EMFILE, ENFILE, EACCES,
-				      EAGAIN, EINTR,  ESTALE, EBUSY };
+				      EAGAIN, EINTR,  ESTALE, EBUSY,  EDQUOT };
 
 	for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++)
 		if (err == -errors[i])

@@ -13,7 +13,10 @@ struct rp_lacks {
 	char what[256]; /* which concerned this file */
 };
 
-/* Only an error of reading counts: what has ended (-ENOENT, -ESRCH) leaves nothing out. */
+/*
+ * Only an error of reading counts, and -EDQUOT: its user has had enough; what has ended (-ENOENT,
+ * -ESRCH) leaves nothing out.
+ */
 void rp_lack(int err, const char *path);
 /* As rp_lack(), of an open file. */
 void rp_lack_file(int err, int fd);

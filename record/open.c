@@ -428,13 +428,18 @@ int record_open(struct recording *rec)
 	return open_programs(rec);
 }
 
+static const char *why_lacking(int err)
+{
+	return err == -EDQUOT ? "its user's share of time or memory is used up" : strerror(-err);
+}
+
 void record_report_lacks(unsigned long errors)
 {
 	const struct rp_lacks lacks = rp_lacks_take();
 
 	if (lacks.n && rp_log_errors() == errors)
 		rp_log(RP_WARN, "names, parts of stacks or of the text are missing: %s%s: %s",
-		       lacks.what, lacks.n > 1 ? ", and more" : "", strerror(-lacks.err));
+		       lacks.what, lacks.n > 1 ? ", and more" : "", why_lacking(lacks.err));
 }
 
 void record_close(struct recording *rec)

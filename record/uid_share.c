@@ -36,7 +36,14 @@ void record_share_say(struct record_share *s, uid_t uid)
 	if (!u || u->said)
 		return;
 	u->said = true;
-	if (s->said++ < MOST_SAID)
+	if (s->said++ >= MOST_SAID)
+		return;
+	if (u->uid == RECORD_UID_UNKNOWN)
+		rp_log(RP_WARN,
+		       "processes that had ended have taken their share of the %s: new ones of "
+		       "such are left out",
+		       s->what);
+	else
 		rp_log(RP_WARN,
 		       "user %d has taken its share of the %s: new ones of it are left out",
 		       (int)u->uid, s->what);

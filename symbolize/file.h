@@ -86,9 +86,10 @@ int sym_held_take(struct sym_files *fs, uint32_t pid, uid_t *uid);
 int sym_held_take_as(struct sym_files *fs, uid_t uid);
 void sym_held_give(struct sym_files *fs, uid_t uid);
 /*
- * Functions of a user's files take four seconds between two rests at most, and of the memory half
- * of what the others have left. What was read goes with a negative @bytes.
+ * Functions of a user's files, and perf maps, take four seconds between two rests at most, and of
+ * the memory half of what the others have left. What was read goes with a negative @bytes.
  */
+bool sym_held_has_memory(const struct sym_files *fs, uid_t uid);
 bool sym_held_may_read(const struct sym_files *fs, uid_t uid);
 void sym_held_has_read(struct sym_files *fs, uid_t uid, uint64_t ns, int64_t bytes);
 void sym_held_rest(struct sym_files *fs);

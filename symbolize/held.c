@@ -2,7 +2,8 @@
 /*
  * Files, and perf maps, held open for processes that may be gone when they are needed, and files
  * whose functions are known. A process may have mapped any number of them, so those of users but
- * root have half of all descriptors, and a user's at most half of what others have left of these.
+ * root have half of all descriptors, and a user's at most half of what others have left of these;
+ * as much of the memory for what is read of them, and so many seconds.
  */
 #include <errno.h>
 #include <sys/resource.h>
@@ -79,13 +80,20 @@ static struct holder *find_holder(const struct sym_files *fs, uid_t uid)
 /* Reading a million functions takes half a second; of a user's files they may be sparse. */
 #define MOST_NS (4 * NS_PER_SECOND)
 
-/* Of what others have left half, as of descriptors: all images are read by one thread. */
-bool sym_held_may_read(const struct sym_files *fs, uid_t uid)
+/* Of what others have left half, as of descriptors: all of it is read by one thread. */
+bool sym_held_has_memory(const struct sym_files *fs, uid_t uid)
 {
 	const struct holder *o = find_holder(fs, uid);
 	const uint64_t others = o ? fs->held_bytes - o->bytes : 0, most = rp_memory_most();
 
-	return !o || (o->spent_ns < MOST_NS && others < most && o->bytes < (most - others) / 2);
+	return !o || (others < most && o->bytes < (most - others) / 2);
+}
+
+bool sym_held_may_read(const struct sym_files *fs, uid_t uid)
+{
+	const struct holder *o = find_holder(fs, uid);
+
+	return !o || (o->spent_ns < MOST_NS && sym_held_has_memory(fs, uid));
 }
 
 void sym_held_has_read(struct sym_files *fs, uid_t uid, uint64_t ns, int64_t bytes)

@@ -386,14 +386,19 @@ static const char *keep_name(struct sym_jit *j, struct sym_strings *strings, con
 	return kept;
 }
 
-bool sym_jit_lookup(struct sym_jit *j, struct sym_strings *strings, uint64_t addr,
+uint64_t sym_jit_bytes(const struct sym_jit *j)
+{
+	return j->taken + j->named;
+}
+
+bool sym_jit_lookup(struct sym_jit *j, struct sym_strings *strings, uint64_t addr, bool may_read,
 		    const char **name, uint64_t *start)
 {
 	const struct sym_span *span = find(j, addr);
 	const char *line, *end, *text, *kept;
 	struct sym_span s;
 
-	if (!span && refresh(j))
+	if (!span && may_read && refresh(j))
 		span = find(j, addr);
 	if (!span)
 		return false;

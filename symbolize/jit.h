@@ -26,9 +26,10 @@ const char *sym_jit_path(const struct sym_jit *j);
 
 /*
  * What @addr is and where that starts, by the last line that covers it; the name is kept in
- * @strings. Reads what was added to the file if nothing known covers it.
+ * @strings. Reads what was added to the file if nothing known covers it and it @may_read.
  */
-bool sym_jit_lookup(struct sym_jit *j, struct sym_strings *strings, uint64_t addr,
+bool sym_jit_lookup(struct sym_jit *j, struct sym_strings *strings, uint64_t addr, bool may_read,
 		    const char **name, uint64_t *start);
+uint64_t sym_jit_bytes(const struct sym_jit *j); /* of memory, with those names */
 
 #endif

@@ -1,21 +1,35 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Perf maps of all processes. */
+#include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/grow.h"
+#include "base/lack.h"
 #include "jits.h"
 #include "proc.h"
 #include "tasks.h"
+
+/* What it takes now is its user's, and how long that took. */
+static void pay(const struct sym_jits *js, struct sym_known_jit *k, uint64_t ns)
+{
+	const uint64_t bytes = k->jit ? sym_jit_bytes(k->jit) : 0;
+
+	sym_held_has_read(js->files, k->holder, ns, (int64_t)(bytes - k->bytes));
+	k->bytes = bytes;
+}
 
 static void close_known(const struct sym_jits *js, struct sym_known_jit *k)
 {
 	if (k->jit)
 		sym_held_give(js->files, k->holder);
 	sym_jit_close(k->jit);
+	k->jit = NULL;
+	pay(js, k, 0);
 	sym_strings_free(&k->names);
 }
 
@@ -73,6 +87,7 @@ void sym_jits_rest(struct sym_jits *js)
 		sym_strings_free(&k->names);
 		if (k->jit)
 			sym_jit_forget_names(k->jit);
+		pay(js, k, 0);
 		rp_index_put(&js->by_pid, rp_hash_pair(k->pid, 0), (uint32_t)kept);
 		js->items[kept++] = *k;
 	}
@@ -120,13 +135,30 @@ static struct sym_known_jit *get_jit(struct sym_jits *js, uint32_t pid, uint64_t
 	return k;
 }
 
+static bool look_up(struct sym_jits *js, struct sym_known_jit *k, uint64_t addr, const char **name,
+		    uint64_t *start)
+{
+	const bool may_read = sym_held_may_read(js->files, k->holder);
+	const uint64_t began = k->holder ? rp_thread_cpu_ns() : 0;
+	bool found;
+
+	if (!sym_held_has_memory(js->files, k->holder))
+		return false;
+	found = sym_jit_lookup(k->jit, &k->names, addr, may_read, name, start);
+	if (!found && !may_read)
+		rp_lack(-EDQUOT, sym_jit_path(k->jit));
+	if (k->holder)
+		pay(js, k, rp_thread_cpu_ns() - began);
+	return found;
+}
+
 bool sym_jits_name(struct sym_jits *js, uint32_t pid, uint64_t born, uint64_t time, uint64_t addr,
 		   struct sym_frame *out)
 {
 	struct sym_known_jit *k = get_jit(js, pid, born, time);
 	uint64_t start;
 
-	if (!k || !k->jit || !sym_jit_lookup(k->jit, &k->names, addr, &out->name, &start))
+	if (!k || !k->jit || !look_up(js, k, addr, &out->name, &start))
 		return false;
 	out->kind = SYM_JIT;
 	out->module = sym_jit_path(k->jit);

@@ -195,18 +195,31 @@ START_TEST(files_that_are_held)
 END_TEST
 
 /* A process of that user with a perf map. */
+static const char *map_of(uint32_t pid)
+{
+	static char path[64];
+
+	snprintf(path, sizeof(path), "/tmp/perf-%u.map", pid);
+	return path;
+}
+
 static uint32_t generator_of(uid_t uid)
 {
 	const uint32_t pid = process_of(uid, 0);
-	char path[64];
-	int fd;
+	const int fd = open(map_of(pid), O_CREAT | O_WRONLY | O_EXCL, 0600);
 
-	snprintf(path, sizeof(path), "/tmp/perf-%u.map", pid);
-	fd = open(path, O_CREAT | O_WRONLY | O_EXCL, 0600);
 	ck_assert_int_ge(fd, 0);
 	ck_assert(!fchown(fd, uid, uid));
+	dprintf(fd, "1000 100 first\n");
 	close(fd);
 	return pid;
+}
+
+static const char *name_at(struct sym_jits *js, uint32_t pid, uint64_t addr)
+{
+	struct sym_frame frame = { 0 };
+
+	return sym_jits_name(js, pid, 0, 0, addr, &frame) ? frame.name : NULL;
 }
 
 START_TEST(perf_maps_that_are_held)
@@ -230,16 +243,52 @@ START_TEST(perf_maps_that_are_held)
 	}
 	for (size_t i = 0; i < js.count; i++)
 		held += js.items[i].jit != NULL;
-	for (int i = 0; i < MAPS; i++) {
-		char path[64];
-
-		snprintf(path, sizeof(path), "/tmp/perf-%u.map", pid[i]);
-		unlink(path);
-	}
+	for (int i = 0; i < MAPS; i++)
+		unlink(map_of(pid[i]));
 	ck_assert_uint_eq(held, 32); /* half of the 64 that are for users */
 	ck_assert_uint_eq(fs.held, 32);
 	sym_jits_free(&js);
 	ck_assert_uint_eq(fs.held, 0);
+	sym_files_free(&fs);
+	sym_strings_free(&strings);
+}
+END_TEST
+
+/* As if what else it has had taken so long, and as if that were so large. */
+START_TEST(perf_maps_are_paid_for)
+{
+	struct sym_jits js = { .proc = "/proc", .files = &fs };
+	uint32_t one, other;
+	FILE *f;
+
+	if (getuid()) {
+		printf("skip: processes of other users need root\n");
+		return;
+	}
+	sym_files_init(&fs, &strings, "/proc");
+	one = generator_of(1000);
+	other = generator_of(1001);
+	ck_assert_pstr_eq(name_at(&js, one, 0x1010), "first");
+	ck_assert_uint_gt(fs.held_bytes, 0);
+	sym_held_has_read(&fs, 1000, 5 * NS_PER_SECOND, 0);
+	f = fopen(map_of(one), "a");
+	ck_assert_ptr_nonnull(f);
+	fprintf(f, "2000 100 second\n");
+	fclose(f);
+	ck_assert_pstr_eq(name_at(&js, one, 0x2010), NULL);
+	ck_assert_pstr_eq(name_at(&js, one, 0x1010), "first");
+	ck_assert_pstr_eq(name_at(&js, other, 0x1010), "first");
+	sym_held_rest(&fs);
+	ck_assert_pstr_eq(name_at(&js, one, 0x2010), "second");
+	sym_held_has_read(&fs, 1000, 0, (int64_t)(rp_memory_most() / 2));
+	ck_assert_pstr_eq(name_at(&js, one, 0x1010), NULL);
+	ck_assert_pstr_eq(name_at(&js, other, 0x1010), "first");
+	sym_held_has_read(&fs, 1000, 0, -(int64_t)(rp_memory_most() / 2));
+	ck_assert_pstr_eq(name_at(&js, one, 0x1010), "first");
+	unlink(map_of(one));
+	unlink(map_of(other));
+	sym_jits_free(&js);
+	ck_assert_uint_eq(fs.held_bytes, 0);
 	sym_files_free(&fs);
 	sym_strings_free(&strings);
 }
@@ -282,6 +331,7 @@ int main(void)
 	tcase_add_test(tc, mappings_are_memory);
 	tcase_add_test(tc, files_that_are_held);
 	tcase_add_test(tc, perf_maps_that_are_held);
+	tcase_add_test(tc, perf_maps_are_paid_for);
 	tcase_add_test(tc, looks_for_contexts);
 	srunner_run_all(r, CK_NORMAL);
 	failed = srunner_ntests_failed(r);

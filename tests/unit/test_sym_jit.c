@@ -46,7 +46,7 @@ static const char *look(unsigned int i)
 	const char *name = NULL;
 	uint64_t start;
 
-	if (!sym_jit_lookup(jit, &strings, (i + 1) * STEP + 1, &name, &start))
+	if (!sym_jit_lookup(jit, &strings, (i + 1) * STEP + 1, true, &name, &start))
 		return NULL;
 	ck_assert_uint_eq(start, (i + 1) * STEP);
 	return name;
