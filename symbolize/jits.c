@@ -140,11 +140,9 @@ static bool look_up(struct sym_jits *js, struct sym_known_jit *k, uint64_t addr,
 {
 	const bool may_read = sym_held_may_read(js->files, k->holder);
 	const uint64_t began = k->holder ? rp_thread_cpu_ns() : 0;
-	bool found;
+	const bool found = sym_held_has_memory(js->files, k->holder) &&
+			   sym_jit_lookup(k->jit, &k->names, addr, may_read, name, start);
 
-	if (!sym_held_has_memory(js->files, k->holder))
-		return false;
-	found = sym_jit_lookup(k->jit, &k->names, addr, may_read, name, start);
 	if (!found && !may_read)
 		rp_lack(-EDQUOT, sym_jit_path(k->jit));
 	if (k->holder)
