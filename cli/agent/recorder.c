@@ -124,6 +124,39 @@ static struct agent_window describe(const struct recording *rec, const struct re
 	return w;
 }
 
+struct window_room {
+	struct record_share share;
+	struct record_whose *whose;
+};
+
+static bool take_room(void *ctx, int32_t pid, uint64_t bytes)
+{
+	struct window_room *room = ctx;
+	const uid_t uid = pid > 0 ? record_whose(room->whose, (uint32_t)pid) : 0;
+
+	if (!bytes)
+		return record_share_has_room(&room->share, uid, 1);
+	record_share_add(&room->share, uid, bytes);
+	return true;
+}
+
+/* Names may be long, and stacks many: whose they are has to leave room for the others. */
+static int write_window(struct recording *rec, const struct report *report,
+			const struct report_options *show, FILE *f)
+{
+	struct window_room room = { RECORD_SHARE(AGENT_MAX_WINDOW / 2, "size of a window"),
+				    &rec->whose };
+	struct report *less;
+	int err = f ? report_within(report, AGENT_MAX_WINDOW, take_room, &room, &less) : -ENOMEM;
+
+	record_share_free(&room.share);
+	if (err)
+		return err;
+	err = report_write_saved(less ? less : report, f, show);
+	report_free(less);
+	return err;
+}
+
 static int take_window(void *ctx, struct recording *rec, const struct report *report,
 		       const struct report_options *show, uint64_t blind_ns)
 {
@@ -132,14 +165,13 @@ static int take_window(void *ctx, struct recording *rec, const struct report *re
 	char *data = NULL;
 	size_t size = 0;
 	FILE *f = open_memstream(&data, &size);
-	int err = f ? report_write_saved(report, f, show) : -ENOMEM;
+	int err = write_window(rec, report, show, f);
 
 	if (f && fclose(f) && !err)
 		err = -ENOMEM;
 	w.blind_ns = blind_ns;
 	w.unlabelled = agent_labels_dropped(r->labels);
 	w.size = size;
-	/* Whoever has names enough can make it so: the next one is another. */
 	if (!err && size > AGENT_MAX_WINDOW)
 		rp_log(RP_ERROR,
 		       "a window of %s is lost: it has %zu bytes, more than %u; shorter ones have "

@@ -398,17 +398,20 @@ struct report_code {
 enum { REPORT_INLINES = 64 };
 int report_change_frames(const struct report *r, int (*change)(void *ctx, struct report_frame *f),
 			 void *ctx, struct report **out);
-/*
- * The samples for which an expression holds, "comm=nginx and not symbol~^malloc":
+/* The samples for which an expression holds, "comm=nginx and not symbol~^malloc":
  *
  *	KEY=GLOB,GLOB  KEY!=GLOB  KEY~REGEX  KEY!~REGEX  and  or  not  ( )
  *
  * of the keys comm, pid, tid, symbol and dso (of any frame), leaf (the innermost function), and
  * labels. Values may be in quotes. What is left out is filtered in the ledger. -EINVAL: why says
- * what is wrong with the expression.
- */
+ * what is wrong with the expression. */
 int report_select(const struct report *r, const char *expression, struct report **out,
 		  char why[REPORT_WHY]);
+/* NULL if it has no more than @most bytes, before it is packed. Else all samples, without frames of
+ * those who may take no more: asked with 0 bytes before each, and told with what it took. */
+typedef bool report_take_fn(void *ctx, int32_t pid, uint64_t bytes);
+int report_within(const struct report *r, uint64_t most, report_take_fn *take, void *ctx,
+		  struct report **out);
 /* What was in [from_ns, to_ns) since the beginning, summed up from the stream: the first value, and
  * the one that it has weights of. Intervals count where they end, and weigh what of them is within.
  * -EINVAL: it has no stream. */
@@ -421,18 +424,15 @@ uint64_t report_without_time(const struct report *r);
  * -EINVAL: there is none. */
 int report_around(const struct report *r, const char *function, bool callers, struct report **out,
 		  char why[REPORT_WHY]);
-/*
- * Sums by these keys, with commas between them: comm, pid, tid, symbol and dso (of the innermost
+/* Sums by these keys, with commas between them: comm, pid, tid, symbol and dso (of the innermost
  * function), labels, and cpu if it has a stream; with the share in this value, the largest first;
- * top as report_grid_sort(). -EINVAL: why says which key there is not.
- */
+ * top as report_grid_sort(). -EINVAL: why says which key there is not. */
 int report_group(const struct report *r, const char *keys, unsigned int weight, unsigned int top,
 		 struct report_grid **out, char why[REPORT_WHY]);
 /* Names with source lines, "function file.c:12", as formats that merge frames by name want them. */
 int report_lines_in_names(const struct report *r, struct report **out);
 
-/*
- * One sample as it comes, for --samples. Nothing is interned: frames are whole, leaf first, kernel
+/* One sample as it comes, for --samples. Nothing is interned: frames are whole, leaf first, kernel
  * frames leafmost.
  */
 struct report_event {

@@ -367,11 +367,62 @@ START_TEST(lines_go_into_names)
 }
 END_TEST
 
+/* Bytes that each process has. */
+static bool take_of(void *ctx, int32_t pid, uint64_t bytes)
+{
+	uint64_t *has = ctx;
+
+	has[pid] += bytes;
+	return has[pid] < 4000;
+}
+
+static uint32_t long_name(struct report *r, int number, char fill)
+{
+	char name[3000];
+
+	memset(name, fill, sizeof(name));
+	snprintf(name, sizeof(name), "%d", number);
+	name[strlen(name)] = fill;
+	name[sizeof(name) - 1] = '\0';
+	return user(r, name);
+}
+
+/* The one whose names are long has frames of two samples; others have theirs, also the last. */
+START_TEST(one_is_too_large)
+{
+	struct report *r = new_cpu_report(), *less = NULL;
+	uint64_t has[3] = { 0 };
+	char *folded;
+
+	for (int i = 0; i < 100; i++) {
+		ADD(r, "long", 1, 1, long_name(r, i, 'x'), user(r, "root"));
+		ADD(r, "short", 2, 1, user(r, "leaf"), user(r, "root"));
+	}
+	ADD(r, "short", 2, 1, user(r, "last"), user(r, "root"));
+	ck_assert_int_eq(report_within(r, 1 << 20, take_of, has, &less), 0);
+	ck_assert_ptr_null(less);
+	ck_assert_int_eq(report_within(r, 100000, take_of, has, &less), 0);
+	ck_assert_uint_eq(report_total(less, 0), report_total(r, 0));
+	ck_assert_uint_eq(report_total(less, 0), 201);
+	ck_assert_uint_eq(report_samples(less), 2 + 1 + 2);
+	ck_assert_uint_gt(has[1], 6000);
+	ck_assert_uint_lt(has[1], 7000);
+	ck_assert_uint_lt(has[2], 1000);
+	folded = written(less, report_write_folded, NULL);
+	ck_assert_ptr_nonnull(strstr(folded, "short;root;leaf 100\n"));
+	ck_assert_ptr_nonnull(strstr(folded, "short;root;last 1\n"));
+	free(folded);
+	report_free(less);
+	report_free(r);
+}
+END_TEST
+
 static void add(TCase *tests)
 {
 	tcase_add_test(tests, expressions);
 	tcase_add_test(tests, wrong_expressions);
 	tcase_add_test(tests, callers_and_callees);
+	tcase_add_test(tests, one_is_too_large);
 	tcase_add_test(tests, samples_of_a_time);
 	tcase_add_test(tests, waits_weigh_what_is_within);
 	tcase_add_test(tests, sums_by_keys);
