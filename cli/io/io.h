@@ -65,7 +65,6 @@ struct io_names {
 	} * groups;
 	size_t ngroups, groups_capacity;
 	bool groups_read;
-	size_t root_length; /* of the path of the hierarchy */
 };
 /* Reads which disks there are; those that are gone by now stay known. -ENOMEM. */
 int io_names_read_disks(struct io_names *names);

@@ -2,7 +2,6 @@
 /* What the kernel's numbers are called: disks, operations, flags, control groups. */
 #include <dirent.h>
 #include <errno.h>
-#include <ftw.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -206,10 +205,8 @@ const char *io_flags_text(uint32_t flags, char *text)
 
 /* ---- control groups */
 
-static struct io_names *walking; /* nftw(3) has no context */
-
-/* Where groups of version 2 are, and the length of that; the usual place if they are nowhere. */
-static size_t group_root(char *root, size_t size)
+/* Where groups of version 2 are; the usual place if they are nowhere. */
+static void group_root(char *root, size_t size)
 {
 	FILE *mounts = fopen("/proc/self/mounts", "re");
 	char line[4096], *next;
@@ -226,35 +223,62 @@ static size_t group_root(char *root, size_t size)
 	}
 	if (mounts)
 		fclose(mounts);
-	return strlen(root);
 }
 
 /* Its id is the number of the directory. */
-static int add_group(const char *path, const struct stat *st, int type, struct FTW *ftw)
+static int add_group(struct io_names *names, uint64_t id, const char *parent, const char *name)
 {
-	struct io_names *names = walking;
-	struct io_group group = { .id = st->st_ino };
+	struct io_group group = { .id = id };
 
-	(void)ftw;
-	if (type != FTW_D)
-		return 0;
-	path += names->root_length;
-	group.path = strdup(*path ? path : "/");
-	if (group.path && !RP_PUSH(names->groups, names->ngroups, names->groups_capacity, group))
+	if (asprintf(&group.path, "%s/%s", parent, name) < 0)
+		return -ENOMEM;
+	if (!RP_PUSH(names->groups, names->ngroups, names->groups_capacity, group))
 		return 0;
 	free(group.path);
 	return -ENOMEM;
 }
 
+static int add_groups_in(struct io_names *names, DIR *dir, const char *parent)
+{
+	const struct dirent *entry;
+	int err = 0;
+
+	while (!err && (entry = readdir(dir)))
+		if (entry->d_type == DT_DIR && strcmp(entry->d_name, ".") &&
+		    strcmp(entry->d_name, ".."))
+			err = add_group(names, entry->d_ino, parent, entry->d_name);
+	return err;
+}
+
+/* Those below each that was found, in turn: however deep they are, one directory is open. */
+static void read_groups(struct io_names *names)
+{
+	char root[PATH_MAX], path[PATH_MAX];
+	struct stat top, st;
+	int err;
+
+	group_root(root, sizeof(root));
+	err = stat(root, &top) ? -errno : add_group(names, top.st_ino, "", "");
+	for (size_t i = 0; i < names->ngroups && !err; i++) {
+		const char *parent = i ? names->groups[i].path : "";
+		DIR *dir;
+
+		/* What is deeper than a path is long has no name. */
+		if (snprintf(path, sizeof(path), "%s%s", root, parent) >= (int)sizeof(path))
+			continue;
+		dir = opendir(path);
+		if (dir && !fstat(dirfd(dir), &st) && st.st_dev == top.st_dev)
+			err = add_groups_in(names, dir, parent);
+		if (dir)
+			closedir(dir);
+	}
+}
+
 const char *io_cgroup_path(struct io_names *names, uint64_t id, char *text)
 {
 	if (!names->groups_read) {
-		char root[PATH_MAX];
-
 		names->groups_read = true;
-		names->root_length = group_root(root, sizeof(root));
-		walking = names;
-		nftw(root, add_group, 16, FTW_PHYS | FTW_MOUNT);
+		read_groups(names);
 	}
 	for (size_t i = 0; i < names->ngroups; i++)
 		if (names->groups[i].id == id)
