@@ -8,15 +8,14 @@
  * file. So it is a file of root or of the agent's own user.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/file.h"
 #include "push.h"
 #include "symbolize/object.h"
+#include "symbolize/proc.h"
 
 #define DEBUG_DIR "/usr/lib/debug/.build-id"
 
@@ -47,8 +46,11 @@ static bool is_trusted(uid_t owner)
 
 static int open_one(const char *path, const char *build_id)
 {
-	/* Of another root, it may be that of a device here, which does something once opened. */
-	const int fd = rp_open_regular(AT_FDCWD, path);
+	/*
+	 * Of another root, it may be that of a device here, which does something once opened, or
+	 * lead to where a user answers who keeps us waiting.
+	 */
+	const int fd = sym_proc_follow_here(path);
 	struct stat st;
 
 	if (fd < 0)
