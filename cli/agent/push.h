@@ -267,7 +267,7 @@ void push_labels_free(struct push_labels *l);
 /* False: a rule drops it. *err: 0 or -ENOMEM. */
 bool push_relabel(const struct push_config *c, struct push_labels *l, int *err);
 
-/* The services of a window, sorted by their labels; report is a part of the window. */
+/* The services of a window, sorted by their labels, but "other"; report is a part of the window. */
 struct push_series {
 	struct push_labels labels;
 	struct report *report;

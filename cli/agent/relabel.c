@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Services: samples of a window that have the same labels, after rules have changed them. What
- * servers count as series is limited: services beyond the limit are one, "other".
+ * servers count as series is limited: the lightest services beyond the limit are one, "other".
  */
 #include <errno.h>
 #include <fnmatch.h>
@@ -323,55 +323,114 @@ static int find_origins(const struct push_config *c, const struct report *r, str
 	return err;
 }
 
-/* The one that stands for all beyond the limit. */
-static int make_other(const struct report *r, struct push_labels *l)
+static int number_parts(struct split *s)
 {
-	const struct report_info *info = report_get_info(r);
-	int err;
-
-	push_labels_free(l);
-	err = push_label_set(l, "service_name", "other");
-	return err || !info->host ? err : push_label_set(l, "host", info->host);
-}
-
-static int number_parts(const struct push_config *c, const struct report *r, struct split *s)
-{
-	int err = 0;
-
 	s->series = calloc(s->norigins + 1, sizeof(*s->series));
 	if (!s->series)
 		return -ENOMEM;
-	for (size_t i = 0; i < s->norigins && !err; i++) {
+	for (size_t i = 0; i < s->norigins; i++) {
 		struct origin *o = &s->origin[i];
 
 		if (!s->n || compare(&o->labels, &s->series[s->n - 1].labels)) {
-			if (s->n < c->max_series) {
-				s->series[s->n++].labels = o->labels;
-				o->labels = (struct push_labels){ 0 };
-			} else {
-				err = make_other(r, &s->series[s->n - 1].labels);
-			}
+			s->series[s->n++].labels = o->labels;
+			o->labels = (struct push_labels){ 0 };
 		}
 		s->part_of[o->set] = (uint32_t)(s->n - 1);
 	}
-	return err;
+	return 0;
+}
+
+static int split_off(const struct push_config *c, const struct report *r, const struct split *s,
+		     size_t n, struct report **parts)
+{
+	const char *of_series = c->series ? c->series : PUSH_SERIES;
+	char except[MAX_TEXT + sizeof(PUSH_OF_PROCESSES)];
+
+	snprintf(except, sizeof(except), "%s,%s", PUSH_OF_PROCESSES, of_series);
+	return report_split(r, s->part_of, n, c->keep, except, parts);
 }
 
 static int split_report(const struct push_config *c, const struct report *r, struct split *s)
 {
 	struct report **parts = calloc(s->n + 1, sizeof(struct report *));
-	const char *of_series = c->series ? c->series : PUSH_SERIES;
-	char except[MAX_TEXT + sizeof(PUSH_OF_PROCESSES)];
-	int err = parts ? 0 : -ENOMEM;
-
-	snprintf(except, sizeof(except), "%s,%s", PUSH_OF_PROCESSES, of_series);
-	if (!err)
-		err = report_split(r, s->part_of, s->n, c->keep, except, parts);
+	int err = parts ? split_off(c, r, s, s->n, parts) : -ENOMEM;
 
 	for (size_t i = 0; i < s->n && !err; i++)
 		s->series[i].report = parts[i];
 	free(parts);
 	return err;
+}
+
+/* ---- the limit */
+
+struct weight {
+	uint64_t value;
+	size_t part;
+};
+
+static int by_weight(const void *a, const void *b)
+{
+	const struct weight *v = a, *w = b;
+
+	if (v->value != w->value)
+		return v->value < w->value ? 1 : -1;
+	return v->part < w->part ? -1 : 1;
+}
+
+/* Those that have no report any more are the light ones. */
+static int drop_light(struct push_series *series, size_t n, size_t kept)
+{
+	struct weight *w = calloc(n, sizeof(*w));
+
+	if (!w)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++)
+		w[i] = (struct weight){ report_total(series[i].report, 0), i };
+	qsort(w, n, sizeof(*w), by_weight);
+	for (size_t i = kept; i < n; i++) {
+		report_free(series[w[i].part].report);
+		series[w[i].part].report = NULL;
+	}
+	free(w);
+	return 0;
+}
+
+static int name_other(const struct report *r, struct push_labels *l)
+{
+	const struct report_info *info = report_get_info(r);
+	const int err = push_label_set(l, "service_name", "other");
+
+	return err || !info->host ? err : push_label_set(l, "host", info->host);
+}
+
+/*
+ * One service stands for all beyond the limit, at the end: the lightest, as names that are early in
+ * the alphabet cost nothing, but time does.
+ */
+static int fold_light(const struct push_config *c, const struct report *r, struct split *s)
+{
+	struct push_series *to = s->series;
+	int err;
+
+	if (s->n <= c->max_series)
+		return 0;
+	err = drop_light(s->series, s->n, c->max_series - 1);
+	if (err)
+		return err;
+	for (size_t i = 0; i < s->norigins; i++) {
+		uint32_t *part = &s->part_of[s->origin[i].set];
+
+		*part = s->series[*part].report ? NO_PART : 0;
+	}
+	for (size_t i = 0; i < s->n; i++)
+		if (s->series[i].report)
+			*to++ = s->series[i];
+		else
+			push_labels_free(&s->series[i].labels);
+	*to = (struct push_series){ 0 };
+	s->n = c->max_series;
+	err = name_other(r, &to->labels);
+	return err ? err : split_off(c, r, s, 1, &to->report);
 }
 
 int push_series_make(const struct push_config *c, const struct report *r, struct push_series **out,
@@ -381,9 +440,11 @@ int push_series_make(const struct push_config *c, const struct report *r, struct
 	int err = find_origins(c, r, &s);
 
 	if (!err)
-		err = number_parts(c, r, &s);
+		err = number_parts(&s);
 	if (!err)
 		err = split_report(c, r, &s);
+	if (!err)
+		err = fold_light(c, r, &s);
 	for (size_t i = 0; i < s.norigins; i++)
 		push_labels_free(&s.origin[i].labels);
 	free(s.origin);

@@ -167,7 +167,10 @@ static const struct {
 	  "bench{bench}=8 web1/nginx{nginx}=3 sh{sh}=16 web1/worker{worker}=4 " },
 	{ "label = service_name all\nremove = exe\nremove = unit", "all{}=31 " },
 	{ "label = service_name x${a${exe}\nkeep = exe sh", "x{sh}=16 " },
-	{ "max-series = 2", "bench{bench}=8 other{}=23 " },
+	/* The heaviest have names; of those that weigh the same, the first by its labels. */
+	{ "max-series = 2", "sh{sh}=16 other{}=15 " },
+	{ "max-series = 3", "bench{bench}=8 sh{sh}=16 other{}=7 " },
+	{ "max-series = 4", "bench{bench}=8 nginx{nginx}=3 sh{sh}=16 nginx{worker}=4 " },
 	{ "max-series = 1", "other{}=31 " },
 	{ "keep = exe none", "" },
 	/* What a rule asks for is none of the labels by that. */
@@ -185,6 +188,37 @@ START_TEST(rules)
 
 	services(rules_of[_i].config, out);
 	ck_assert_str_eq(out, rules_of[_i].services);
+}
+END_TEST
+
+/* Names that are early in the alphabet cost nothing; the weight of a service costs time. */
+START_TEST(light_services_fold_no_heavy_one)
+{
+	const struct report_value_type type = { "samples", "count" };
+	struct push_series *s;
+	struct push_config c;
+	struct report *r;
+	char name[16];
+	size_t n;
+
+	ck_assert_int_eq(report_new(&type, 1, &r), 0);
+	add(r, "zz-victim", NULL, 2);
+	for (int i = 299; i >= 0; i--) {
+		snprintf(name, sizeof(name), "a%03d", i);
+		add(r, name, NULL, 1);
+	}
+	push_config_init(&c);
+	ck_assert_int_eq(push_series_make(&c, r, &s, &n), 0);
+	ck_assert_uint_eq(n, 200);
+	ck_assert_str_eq(push_label(&s[0].labels, "exe"), "a000");
+	ck_assert_str_eq(push_label(&s[197].labels, "exe"), "a197");
+	ck_assert_str_eq(push_label(&s[198].labels, "service_name"), "zz-victim");
+	ck_assert_uint_eq(report_total(s[198].report, 0), 2);
+	ck_assert_str_eq(push_label(&s[199].labels, "service_name"), "other");
+	ck_assert_uint_eq(report_total(s[199].report, 0), 102);
+	push_series_free(s, n);
+	push_config_free(&c);
+	report_free(r);
 }
 END_TEST
 
@@ -403,6 +437,7 @@ int main(void)
 	tcase_add_loop_test(t, partial_success, 0, 12);
 	tcase_add_test(t, right_lines);
 	tcase_add_loop_test(t, rules, 0, sizeof(rules_of) / sizeof(rules_of[0]));
+	tcase_add_test(t, light_services_fold_no_heavy_one);
 	tcase_add_test(t, spool_keeps_order_and_bounds);
 	tcase_add_test(t, debug_files_of_other_users);
 	tcase_add_test(t, debug_files_are_plain);
