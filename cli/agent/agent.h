@@ -141,7 +141,10 @@ struct report_sample;
 bool agent_label_wanted(const char *list, const char *key);
 /* Whether they are labels that there are, or "none". */
 bool agent_labels_ok(const char *list);
-/* These labels (NULL: all), in at most so many combinations. NULL: no memory. */
+/*
+ * These labels (NULL: all), in at most so many combinations of root's processes, and as many of all
+ * others. NULL: no memory.
+ */
 struct agent_labels *agent_labels_new(const char *list, size_t max_sets);
 void agent_labels_free(struct agent_labels *l);
 /* A process is there, and executes its generation-th program. */
@@ -149,8 +152,12 @@ void agent_labels_meet(struct agent_labels *l, uint32_t pid, uint64_t generation
 /* Adds its labels, as struct recording.label. */
 int agent_labels_add(struct agent_labels *l, uint32_t pid, uint64_t generation,
 		     struct report_sample *sample);
-/* Processes that have no labels, as there would have been too many combinations. */
-uint64_t agent_labels_dropped(const struct agent_labels *l);
+/*
+ * When a window has been named: how many processes had no labels so far, in each window, as there
+ * would have been too many combinations. If there were such, what belongs to processes that have
+ * ended is forgotten.
+ */
+uint64_t agent_labels_dropped(struct agent_labels *l);
 
 /* ---- metrics.c */
 

@@ -2,7 +2,7 @@
 /*
  * Labels of processes: what they run in, and which file they run. Read when a process is first met,
  * since it may be gone when its window is named; kept by process and program, and forgotten when
- * there are many.
+ * there are many. One user but root has at most half of the sets that the others have left.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,6 +19,7 @@
 #include "base/hash.h"
 #include "base/grow.h"
 #include "record/recording.h"
+#include "record/uid_share.h"
 #include "symbolize/object.h"
 
 #define MAX_PROCESSES 16384
@@ -43,6 +44,8 @@ static const char *const of_programs[] = { AGENT_GO_LABELS, AGENT_CONTEXT, AGENT
 /* Labels that some processes have in common. */
 struct set {
 	char text[AGENT_LABELS][AGENT_LABEL_BYTES]; /* "": it has none */
+	uid_t payer;				    /* of the first process that had them */
+	uint32_t number;			    /* forget_ended() */
 };
 
 struct process {
@@ -50,6 +53,7 @@ struct process {
 		uint64_t pid, generation;
 	} key;
 	uint32_t set; /* its number + 1; 0: no labels */
+	bool ended;   /* when that was last asked */
 };
 
 /* A program's file, as stat(2) knows it, and what it says of itself. */
@@ -66,8 +70,9 @@ struct agent_labels {
 	struct hash_map processes; /* of struct process */
 	struct hash_map sets;	   /* of struct set */
 	struct hash_map programs;  /* of struct program */
-	size_t max_sets;
+	struct record_share room;  /* sets, at a time */
 	uint64_t dropped;
+	bool is_full; /* for some user, in this window */
 	struct report_label label[REPORT_MAX_LABELS];
 };
 
@@ -121,7 +126,7 @@ struct agent_labels *agent_labels_new(const char *list, size_t max_sets)
 		l->processes = HASH_MAP(struct process, key);
 		l->sets = HASH_MAP(struct set, text);
 		l->programs = HASH_MAP(struct program, key);
-		l->max_sets = max_sets;
+		l->room = RECORD_SHARE(max_sets, "combinations of labels");
 	}
 	return l;
 }
@@ -133,11 +138,62 @@ void agent_labels_free(struct agent_labels *l)
 	rp_hash_free(&l->processes);
 	rp_hash_free(&l->sets);
 	rp_hash_free(&l->programs);
+	record_share_free(&l->room);
 	free(l);
 }
 
-uint64_t agent_labels_dropped(const struct agent_labels *l)
+/* ---- what is forgotten */
+
+/* One that has ended may have samples in the window that has just begun, but not in the next. */
+static bool process_stays(void *ctx, void *entry)
 {
+	const struct agent_labels *l = ctx;
+	struct process *p = entry;
+	char path[32];
+	bool ended;
+
+	snprintf(path, sizeof(path), "/proc/%u", (uint32_t)p->key.pid);
+	ended = access(path, F_OK);
+	if (!p->set || (ended && p->ended))
+		return false;
+	p->ended = ended;
+	((struct set *)l->sets.items)[p->set - 1].number = 1;
+	return true;
+}
+
+static bool set_stays(void *ctx, void *entry)
+{
+	struct agent_labels *l = ctx;
+	struct set *set = entry;
+	const bool stays = set->number;
+
+	if (!stays)
+		record_share_give(&l->room, set->payer, 1);
+	set->number = 0;
+	return stays;
+}
+
+/* Sets that nobody has any more go; processes that were refused one are asked again. */
+static void forget_ended(struct agent_labels *l)
+{
+	struct process *p;
+	struct set *sets = l->sets.items;
+	uint32_t n = 0;
+
+	rp_hash_keep(&l->processes, process_stays, l);
+	for (uint32_t i = 0; i < l->sets.count; i++)
+		sets[i].number = sets[i].number ? ++n : 0;
+	p = l->processes.items;
+	for (uint32_t i = 0; i < l->processes.count; i++)
+		p[i].set = sets[p[i].set - 1].number;
+	rp_hash_keep(&l->sets, set_stays, l);
+}
+
+uint64_t agent_labels_dropped(struct agent_labels *l)
+{
+	if (l->is_full)
+		forget_ended(l);
+	l->is_full = false;
 	return l->dropped;
 }
 
@@ -247,16 +303,24 @@ static void read_labels(struct agent_labels *l, uint32_t pid, struct set *set)
 		read_build_id(l, pid, set->text[BUILD_ID]);
 }
 
-/* The limit is on sets at a time: those that nobody has any more go with the processes. */
-static uint32_t number_of(struct agent_labels *l, const struct set *set)
+/* Who is the first to have a set pays for it. */
+static uint32_t number_of(struct agent_labels *l, uint32_t pid, const struct set *read)
 {
-	uint32_t number;
+	struct set *set = rp_hash_find(&l->sets, read);
+	const uid_t payer = set ? 0 : record_share_user(pid);
 
-	if (!rp_hash_find(&l->sets, set) && l->sets.count >= l->max_sets) {
+	if (!set && !record_share_take(&l->room, payer, 1)) {
 		l->dropped++;
+		l->is_full = true;
 		return 0;
 	}
-	return rp_hash_number(&l->sets, set, &number) ? 0 : number + 1;
+	if (!set) {
+		set = rp_hash_add(&l->sets, read);
+		if (!set)
+			return 0;
+		set->payer = payer;
+	}
+	return (uint32_t)(set - (struct set *)l->sets.items) + 1;
 }
 
 static uint32_t set_of(struct agent_labels *l, uint32_t pid, uint64_t generation)
@@ -270,10 +334,11 @@ static uint32_t set_of(struct agent_labels *l, uint32_t pid, uint64_t generation
 	if (l->processes.count >= MAX_PROCESSES) {
 		rp_hash_free(&l->processes);
 		rp_hash_free(&l->sets);
+		record_share_empty(&l->room);
 	}
 	read_labels(l, pid, &set);
 	p = rp_hash_add(&l->processes, &key);
-	return p ? p->set = number_of(l, &set) : 0;
+	return p ? p->set = number_of(l, pid, &set) : 0;
 }
 
 void agent_labels_meet(struct agent_labels *l, uint32_t pid, uint64_t generation)
