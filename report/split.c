@@ -14,12 +14,17 @@ size_t report_label_sets(const struct report *r)
 	return r->label_sets.count;
 }
 
-bool report_label_set_has_samples(const struct report *r, size_t set)
+bool report_label_set_total(const struct report *r, size_t set, uint64_t *total)
 {
+	bool found = false;
+
+	*total = 0;
 	for (uint32_t i = 0; i < r->samples.count; i++)
-		if (sample_of(r, i)->label_set == set)
-			return true;
-	return false;
+		if (sample_of(r, i)->label_set == set) {
+			found = true;
+			*total = add_saturating(*total, value_of(r, i, 0));
+		}
+	return found;
 }
 
 const char *report_label_text(const struct report *r, size_t set, const char *key)

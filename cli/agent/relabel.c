@@ -281,6 +281,7 @@ static int compare(const struct push_labels *a, const struct push_labels *b)
 struct origin {
 	struct push_labels labels;
 	size_t set;
+	uint64_t total;
 };
 
 static int by_labels(const void *a, const void *b)
@@ -290,10 +291,17 @@ static int by_labels(const void *a, const void *b)
 	return compare(&o->labels, &p->labels);
 }
 
+/* A service, and how much it has of the first value. */
+struct weight {
+	uint64_t value;
+	uint32_t part;
+};
+
 struct split {
 	struct origin *origin;
 	size_t norigins, norigins_cap;
 	uint32_t *part_of; /* of each set */
+	struct weight *weight;
 	struct push_series *series;
 	size_t n;
 };
@@ -310,7 +318,7 @@ static int find_origins(const struct push_config *c, const struct report *r, str
 		struct origin o = { .set = i };
 
 		s->part_of[i] = NO_PART;
-		if (report_label_set_has_samples(r, i) && labels_of(c, r, i, &o.labels, &err) &&
+		if (report_label_set_total(r, i, &o.total) && labels_of(c, r, i, &o.labels, &err) &&
 		    !err) {
 			err = RP_PUSH(s->origin, s->norigins, s->norigins_cap, o);
 			if (!err)
@@ -326,47 +334,24 @@ static int find_origins(const struct push_config *c, const struct report *r, str
 static int number_parts(struct split *s)
 {
 	s->series = calloc(s->norigins + 1, sizeof(*s->series));
-	if (!s->series)
+	s->weight = calloc(s->norigins + 1, sizeof(*s->weight));
+	if (!s->series || !s->weight)
 		return -ENOMEM;
 	for (size_t i = 0; i < s->norigins; i++) {
 		struct origin *o = &s->origin[i];
 
 		if (!s->n || compare(&o->labels, &s->series[s->n - 1].labels)) {
+			s->weight[s->n].part = (uint32_t)s->n;
 			s->series[s->n++].labels = o->labels;
 			o->labels = (struct push_labels){ 0 };
 		}
+		s->weight[s->n - 1].value += o->total;
 		s->part_of[o->set] = (uint32_t)(s->n - 1);
 	}
 	return 0;
 }
 
-static int split_off(const struct push_config *c, const struct report *r, const struct split *s,
-		     size_t n, struct report **parts)
-{
-	const char *of_series = c->series ? c->series : PUSH_SERIES;
-	char except[MAX_TEXT + sizeof(PUSH_OF_PROCESSES)];
-
-	snprintf(except, sizeof(except), "%s,%s", PUSH_OF_PROCESSES, of_series);
-	return report_split(r, s->part_of, n, c->keep, except, parts);
-}
-
-static int split_report(const struct push_config *c, const struct report *r, struct split *s)
-{
-	struct report **parts = calloc(s->n + 1, sizeof(struct report *));
-	int err = parts ? split_off(c, r, s, s->n, parts) : -ENOMEM;
-
-	for (size_t i = 0; i < s->n && !err; i++)
-		s->series[i].report = parts[i];
-	free(parts);
-	return err;
-}
-
 /* ---- the limit */
-
-struct weight {
-	uint64_t value;
-	size_t part;
-};
 
 static int by_weight(const void *a, const void *b)
 {
@@ -377,24 +362,7 @@ static int by_weight(const void *a, const void *b)
 	return v->part < w->part ? -1 : 1;
 }
 
-/* Those that have no report any more are the light ones. */
-static int drop_light(struct push_series *series, size_t n, size_t kept)
-{
-	struct weight *w = calloc(n, sizeof(*w));
-
-	if (!w)
-		return -ENOMEM;
-	for (size_t i = 0; i < n; i++)
-		w[i] = (struct weight){ report_total(series[i].report, 0), i };
-	qsort(w, n, sizeof(*w), by_weight);
-	for (size_t i = kept; i < n; i++) {
-		report_free(series[w[i].part].report);
-		series[w[i].part].report = NULL;
-	}
-	free(w);
-	return 0;
-}
-
+/* The one that stands for all beyond the limit. */
 static int name_other(const struct report *r, struct push_labels *l)
 {
 	const struct report_info *info = report_get_info(r);
@@ -404,33 +372,50 @@ static int name_other(const struct report *r, struct push_labels *l)
 }
 
 /*
- * One service stands for all beyond the limit, at the end: the lightest, as names that are early in
- * the alphabet cost nothing, but time does.
+ * The lightest services become one, at the end: names that are early in the alphabet cost nothing,
+ * but time does.
  */
 static int fold_light(const struct push_config *c, const struct report *r, struct split *s)
 {
-	struct push_series *to = s->series;
-	int err;
+	const uint32_t kept = c->max_series - 1;
+	uint32_t *number, n = 0;
 
 	if (s->n <= c->max_series)
 		return 0;
-	err = drop_light(s->series, s->n, c->max_series - 1);
-	if (err)
-		return err;
-	for (size_t i = 0; i < s->norigins; i++) {
-		uint32_t *part = &s->part_of[s->origin[i].set];
-
-		*part = s->series[*part].report ? NO_PART : 0;
+	number = malloc(s->n * sizeof(*number));
+	if (!number)
+		return -ENOMEM;
+	qsort(s->weight, s->n, sizeof(*s->weight), by_weight);
+	for (size_t i = kept; i < s->n; i++)
+		push_labels_free(&s->series[s->weight[i].part].labels);
+	for (size_t i = 0; i < s->n; i++) {
+		number[i] = s->series[i].labels.n ? n : kept;
+		if (s->series[i].labels.n)
+			s->series[n++] = s->series[i];
 	}
-	for (size_t i = 0; i < s->n; i++)
-		if (s->series[i].report)
-			*to++ = s->series[i];
-		else
-			push_labels_free(&s->series[i].labels);
-	*to = (struct push_series){ 0 };
+	for (size_t i = 0; i < s->norigins; i++)
+		s->part_of[s->origin[i].set] = number[s->part_of[s->origin[i].set]];
+	free(number);
+	memset(s->series + kept, 0, (s->n - kept) * sizeof(*s->series));
 	s->n = c->max_series;
-	err = name_other(r, &to->labels);
-	return err ? err : split_off(c, r, s, 1, &to->report);
+	return name_other(r, &s->series[kept].labels);
+}
+
+static int split_report(const struct push_config *c, const struct report *r, struct split *s)
+{
+	struct report **parts = calloc(s->n + 1, sizeof(struct report *));
+	const char *of_series = c->series ? c->series : PUSH_SERIES;
+	char except[MAX_TEXT + sizeof(PUSH_OF_PROCESSES)];
+	int err = parts ? 0 : -ENOMEM;
+
+	snprintf(except, sizeof(except), "%s,%s", PUSH_OF_PROCESSES, of_series);
+	if (!err)
+		err = report_split(r, s->part_of, s->n, c->keep, except, parts);
+
+	for (size_t i = 0; i < s->n && !err; i++)
+		s->series[i].report = parts[i];
+	free(parts);
+	return err;
 }
 
 int push_series_make(const struct push_config *c, const struct report *r, struct push_series **out,
@@ -442,13 +427,14 @@ int push_series_make(const struct push_config *c, const struct report *r, struct
 	if (!err)
 		err = number_parts(&s);
 	if (!err)
-		err = split_report(c, r, &s);
-	if (!err)
 		err = fold_light(c, r, &s);
+	if (!err)
+		err = split_report(c, r, &s);
 	for (size_t i = 0; i < s.norigins; i++)
 		push_labels_free(&s.origin[i].labels);
 	free(s.origin);
 	free(s.part_of);
+	free(s.weight);
 	if (err) {
 		push_series_free(s.series, s.n);
 		return err;

@@ -541,7 +541,7 @@ bool report_diff_worst(const struct report_diff *d, double above,
  */
 enum { REPORT_KEEP_COMM = 1, REPORT_KEEP_PID = 2, REPORT_KEEP_TID = 4, REPORT_KEEP_LABELS = 8 };
 size_t report_label_sets(const struct report *r);
-bool report_label_set_has_samples(const struct report *r, size_t set);
+bool report_label_set_total(const struct report *r, size_t set, uint64_t *first); /* has it any? */
 /* NULL: the set has no such label, or it is a number. */
 const char *report_label_text(const struct report *r, size_t set, const char *key);
 int report_split(const struct report *r, const uint32_t *part_of, size_t n, unsigned int keep,
