@@ -157,7 +157,7 @@ int agent_labels_add(struct agent_labels *l, uint32_t pid, uint64_t generation,
  * would have been too many combinations. If there were such, what belongs to processes that have
  * ended is forgotten.
  */
-uint64_t agent_labels_dropped(struct agent_labels *l);
+uint64_t agent_labels_settle(struct agent_labels *l);
 
 /* ---- metrics.c */
 

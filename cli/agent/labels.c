@@ -189,7 +189,7 @@ static void forget_ended(struct agent_labels *l)
 	rp_hash_keep(&l->sets, set_stays, l);
 }
 
-uint64_t agent_labels_dropped(struct agent_labels *l)
+uint64_t agent_labels_settle(struct agent_labels *l)
 {
 	if (l->is_full)
 		forget_ended(l);

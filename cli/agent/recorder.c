@@ -170,7 +170,7 @@ static int take_window(void *ctx, struct recording *rec, const struct report *re
 	if (f && fclose(f) && !err)
 		err = -ENOMEM;
 	w.blind_ns = blind_ns;
-	w.unlabelled = agent_labels_dropped(r->labels);
+	w.unlabelled = agent_labels_settle(r->labels);
 	w.size = size;
 	if (!err && size > AGENT_MAX_WINDOW)
 		rp_log(RP_ERROR,

@@ -86,7 +86,7 @@ START_TEST(one_user_does_not_take_all)
 	ck_exe(start(0, "e"), "e"); /* root pays nothing */
 	ck_exe(start(0, "f"), "f");
 	ck_exe(child[0], "a");
-	ck_assert_uint_eq(agent_labels_dropped(labels), 1);
+	ck_assert_uint_eq(agent_labels_settle(labels), 1);
 }
 END_TEST
 
@@ -98,18 +98,18 @@ START_TEST(sets_of_ended_processes_are_forgotten)
 	ck_exe(start(USER + 1, "d"), "d");
 	ck_exe(start(USER, "c"), NULL);
 	end(child[0]);
-	ck_assert_uint_eq(agent_labels_dropped(labels), 1);
+	ck_assert_uint_eq(agent_labels_settle(labels), 1);
 	/* There may be samples of it yet; the one that had no labels is asked again. */
 	ck_exe(child[0], "a");
 	ck_exe(child[3], NULL);
-	ck_assert_uint_eq(agent_labels_dropped(labels), 2);
+	ck_assert_uint_eq(agent_labels_settle(labels), 2);
 	ck_exe(child[3], "c");
 	ck_exe(child[1], "b");
 	ck_exe(child[2], "d");
 	/* Without want of room nothing is forgotten. */
 	end(child[1]);
 	for (int i = 0; i < 3; i++)
-		ck_assert_uint_eq(agent_labels_dropped(labels), 2);
+		ck_assert_uint_eq(agent_labels_settle(labels), 2);
 	ck_exe(child[1], "b");
 }
 END_TEST
