@@ -127,7 +127,7 @@ struct push_item {
 	uint64_t bytes;
 	uint32_t target; /* its id */
 	char kind[8];
-	uint32_t done;	 /* requests of it that were answered */
+	uint32_t done;	 /* services of it that are not to be sent again */
 	uint32_t deaths; /* of senders that had it */
 	bool busy;	 /* the sender has it: it does not go */
 };
@@ -148,7 +148,7 @@ struct push_item *push_spool_next(struct push_spool *s, uint32_t target);
 struct push_item *push_spool_busy(struct push_spool *s, uint32_t target);
 /* Opens it for reading. A descriptor or a negative errno. */
 int push_spool_read(const struct push_spool *s, const struct push_item *item);
-/* So many of its requests were answered: kept across a restart. */
+/* So many of its services were answered for: kept across a restart. */
 void push_spool_progress(struct push_spool *s, struct push_item *item, uint32_t done);
 void push_spool_remove(struct push_spool *s, struct push_item *item);
 /*
@@ -168,7 +168,7 @@ struct push_spool_state push_spool_state(const struct push_spool *s, uint32_t ta
 struct push_order {
 	uint32_t what;	 /* enum push_what */
 	uint32_t target; /* its place in the configuration */
-	uint32_t from;	 /* the first of its requests that is to be sent */
+	uint32_t from;	 /* the first of its services that is to be sent */
 	char kind[8];
 };
 enum push_what {
@@ -180,7 +180,7 @@ enum push_what {
 enum push_outcome {
 	PUSH_READY,   /* the sender has begun, and knows nothing yet */
 	PUSH_SENT,    /* all of it is there */
-	PUSH_PART,    /* done of its requests are; the others are being sent */
+	PUSH_PART,    /* done of its services are; the others are being sent */
 	PUSH_LATER,   /* not now: away, busy, stalled, or no server of this kind */
 	PUSH_REFUSED, /* nothing of it will ever be taken */
 	PUSH_UNABLE,  /* it cannot be read, or there is no memory for it */
@@ -193,7 +193,7 @@ enum push_outcome {
 #define PUSH_ANSWER 4096 /* bytes of what a server answers that are looked at */
 struct push_answer {
 	uint32_t outcome, target;
-	uint32_t done;	      /* requests that were answered, of all */
+	uint32_t done;	      /* services that were answered for, of all */
 	uint32_t refused;     /* of them, those that are dropped */
 	uint32_t http;	      /* status of the last answer; 0: there was none */
 	uint32_t retry_after; /* seconds that the server asks for; 0: none */
@@ -223,17 +223,16 @@ struct push_request {
 	void *ctx;
 	double seconds; /* that it may take; 0: as the destination says */
 };
-struct push_requests {
-	struct push_request *request;
-	size_t n, capacity;
-};
-/* A window of this kind as requests. 0; -EINVAL: it is no window; or another negative errno. */
+/* A request with n of a window's services; with the first one of them if it is for PUSH_INGEST. */
+struct push_series;
+int push_request_make(const struct push_target *t, const char *kind, const struct push_series *s,
+		      size_t n, struct push_request *out);
+void push_request_free(struct push_request *r);
+/* The services of a window. 0; -EINVAL: it is no window; or another negative errno. */
 struct push_symbols;
 /* symbols: is told which files are in it; NULL: nobody is. */
-int push_requests_make(const struct push_config *c, const struct push_target *t, const char *kind,
-		       const void *window, size_t size, struct push_symbols *symbols,
-		       struct push_requests *out);
-void push_requests_free(struct push_requests *r);
+int push_window_read(const struct push_config *c, const void *window, size_t size,
+		     struct push_symbols *symbols, struct push_series **out, size_t *n);
 
 /* ---- answer.c */
 

@@ -9,7 +9,6 @@
 
 #include <zlib.h>
 
-#include "base/grow.h"
 #include "push.h"
 
 /* What servers call the kinds of windows: names that they know, if they have one. */
@@ -83,7 +82,7 @@ static int with_attributes(const struct push_labels *from, const char *kind,
 	return err;
 }
 
-/* ---- requests of all services at once */
+/* ---- requests of several services at once */
 
 static int make_parts(const struct push_series *s, size_t n, const char *kind,
 		      int (*rename)(const struct push_labels *from, const char *kind,
@@ -107,17 +106,6 @@ static int make_parts(const struct push_series *s, size_t n, const char *kind,
 		push_labels_free(&labels[i]);
 	free(labels);
 	free(parts);
-	return err;
-}
-
-static int add_request(struct push_requests *r, const struct push_request *request)
-{
-	int err = RP_PUSH(r->request, r->n, r->capacity, *request);
-
-	if (err) {
-		free(request->query);
-		free(request->body);
-	}
 	return err;
 }
 
@@ -317,62 +305,45 @@ static const struct {
 			report_parts_write_otlp, true },
 };
 
-static int make_all(const struct push_target *t, const char *kind, const struct push_series *s,
-		    size_t n, struct push_requests *out)
+int push_request_make(const struct push_target *t, const char *kind, const struct push_series *s,
+		      size_t n, struct push_request *out)
 {
-	int err = 0;
+	report_parts_writer *const writer = forms[t->type].writer;
+	int err;
 
-	for (size_t i = 0; i < n && !err; i += forms[t->type].writer ? n : 1) {
-		struct push_request r = { 0 };
-
-		snprintf(r.type, sizeof(r.type), "%s", forms[t->type].type);
-		snprintf(r.path, sizeof(r.path), "%s", forms[t->type].path);
-		if (forms[t->type].writer)
-			err = make_parts(s, n, kind,
-					 t->type == PUSH_OTLP ? with_attributes : with_name,
-					 forms[t->type].writer, &r);
-		else
-			err = make_ingest(&s[i], &r);
-		if (!err && forms[t->type].gzip)
-			err = pack(&r);
-		if (!err)
-			err = add_request(out, &r);
-		else
-			free(r.body);
-	}
+	*out = (struct push_request){ 0 };
+	snprintf(out->type, sizeof(out->type), "%s", forms[t->type].type);
+	snprintf(out->path, sizeof(out->path), "%s", forms[t->type].path);
+	if (writer)
+		err = make_parts(s, n, kind, t->type == PUSH_OTLP ? with_attributes : with_name,
+				 writer, out);
+	else
+		err = make_ingest(s, out);
+	if (!err && forms[t->type].gzip)
+		err = pack(out);
+	if (err)
+		push_request_free(out);
 	return err;
 }
 
-int push_requests_make(const struct push_config *c, const struct push_target *t, const char *kind,
-		       const void *window, size_t size, struct push_symbols *symbols,
-		       struct push_requests *out)
+void push_request_free(struct push_request *r)
+{
+	free(r->query);
+	free(r->body);
+	*r = (struct push_request){ 0 };
+}
+
+int push_window_read(const struct push_config *c, const void *window, size_t size,
+		     struct push_symbols *symbols, struct push_series **out, size_t *n)
 {
 	struct report_file file = { 0 };
-	struct push_series *s = NULL;
-	size_t n = 0;
 	int err = report_read(window, size, &file);
 
-	*out = (struct push_requests){ 0 };
 	if (err)
 		return err;
-	err = file.report ? push_series_make(c, file.report, &s, &n) : -EINVAL;
+	err = file.report ? push_series_make(c, file.report, out, n) : -EINVAL;
 	if (!err && symbols)
 		push_symbols_meet(symbols, file.report);
-	if (!err)
-		err = make_all(t, kind, s, n, out);
-	push_series_free(s, n);
 	report_file_free(&file);
-	if (err)
-		push_requests_free(out);
 	return err;
-}
-
-void push_requests_free(struct push_requests *r)
-{
-	for (size_t i = 0; i < r->n; i++) {
-		free(r->request[i].query);
-		free(r->request[i].body);
-	}
-	free(r->request);
-	*r = (struct push_requests){ 0 };
 }

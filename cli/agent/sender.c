@@ -29,8 +29,13 @@ struct job {
 	struct push_call call; /* the first, as what comes back with a result */
 	struct sender *sender;
 	bool busy;
-	struct push_requests requests;
-	uint32_t at, refused, target;
+	int window;
+	char kind[sizeof(((struct push_order *)0)->kind) + 1];
+	/* Its services; NULL while no more are to be sent, as far as is known: it is read again. */
+	struct push_series *series;
+	size_t n;
+	struct push_request request; /* of count services from at on */
+	uint32_t at, count, refused, target;
 	uint64_t rejected; /* profiles in what was taken */
 };
 
@@ -93,33 +98,71 @@ static ssize_t receive(int socket, struct push_order *order, int *fd)
 
 /* ---- windows */
 
+static void free_series(struct job *j)
+{
+	push_series_free(j->series, j->n);
+	j->series = NULL;
+}
+
 static void end_job(struct sender *s, struct job *j, struct push_answer *a)
 {
 	a->target = j->target;
 	a->done = j->at;
 	a->refused = j->refused;
 	a->rejected = j->rejected;
-	push_requests_free(&j->requests);
+	push_request_free(&j->request);
+	free_series(j);
+	close(j->window);
 	*j = (struct job){ 0 };
 	answer(s, a);
+}
+
+static int read_series(const struct sender *s, struct job *j)
+{
+	size_t size = 0;
+	char *window = read_all(j->window, &size);
+	int err = window ? push_window_read(&s->config, window, size, s->symbols[j->target],
+					    &j->series, &j->n)
+			 : -EIO;
+
+	free(window);
+	return err;
+}
+
+static int make_request(const struct sender *s, struct job *j)
+{
+	const struct push_target *t = &s->config.target[j->target];
+	int err = j->series ? 0 : read_series(s, j);
+	size_t left;
+
+	if (err || j->at >= j->n)
+		return err;
+	left = j->n - j->at;
+	j->count = t->type == PUSH_INGEST ? 1 : j->count < left ? j->count : (uint32_t)left;
+	push_request_free(&j->request);
+	err = push_request_make(t, j->kind, j->series + j->at, j->count, &j->request);
+	if (j->count == left)
+		free_series(j);
+	return err;
 }
 
 static void begin_request(struct sender *s, struct job *j)
 {
 	struct push_answer a = { .outcome = PUSH_UNABLE };
-	int err;
+	int err = make_request(s, j);
 
-	if (j->at >= j->requests.n) {
+	if (!err && j->at >= j->n) {
 		a.outcome = PUSH_SENT;
 		end_job(s, j, &a);
 		return;
 	}
-	err = push_http_begin(s->http, &s->config.target[j->target], &j->requests.request[j->at],
-			      j);
+	if (!err) {
+		err = push_http_begin(s->http, &s->config.target[j->target], &j->request, j);
+		a.outcome = err == -ENOMEM ? PUSH_LATER : PUSH_UNABLE;
+	}
 	if (!err)
 		return;
-	a.outcome = err == -ENOMEM ? PUSH_LATER : PUSH_UNABLE;
-	snprintf(a.reason, sizeof(a.reason), "a request cannot be made: %s", strerror(-err));
+	snprintf(a.reason, sizeof(a.reason), "a window cannot be sent: %s", strerror(-err));
 	end_job(s, j, &a);
 }
 
@@ -127,36 +170,27 @@ static void take_result(void *call, const struct push_http_result *r);
 
 static void begin_job(struct sender *s, const struct push_order *order, int fd)
 {
-	struct push_answer a = { .outcome = PUSH_UNABLE };
 	struct job *j = &s->job[order->target];
-	size_t size = 0;
-	char *window = read_all(fd, &size), kind[sizeof(order->kind) + 1];
-	int err = window ? 0 : -EIO;
 
 	*j = (struct job){ .call = { take_result },
 			   .sender = s,
 			   .busy = true,
+			   .window = fd,
 			   .at = order->from,
+			   .count = UINT32_MAX,
 			   .target = order->target };
-	snprintf(kind, sizeof(kind), "%.*s", (int)sizeof(order->kind), order->kind);
-	if (!err)
-		err = push_requests_make(&s->config, &s->config.target[order->target], kind, window,
-					 size, s->symbols[order->target], &j->requests);
-	free(window);
-	if (!err) {
-		begin_request(s, j);
-		return;
-	}
-	snprintf(a.reason, sizeof(a.reason), "a window cannot be read: %s", strerror(-err));
-	end_job(s, j, &a);
+	memcpy(j->kind, order->kind, sizeof(order->kind));
+	begin_request(s, j);
 }
 
+enum { BAD_REQUEST = 400, TOO_LARGE = 413 };
 /* What can be had later, and what never. */
 static enum push_outcome outcome_of(const struct push_http_result *r)
 {
 	const long s = r->status;
 
-	if (r->is_page) /* a proxy's, a portal's, of another server than was meant */
+	/* A proxy's, a portal's, of another server than was meant; but 413 is said of us. */
+	if (r->is_page && s != TOO_LARGE)
 		return PUSH_LATER;
 	if (s >= 200 && s < 300)
 		return PUSH_SENT;
@@ -166,6 +200,11 @@ static enum push_outcome outcome_of(const struct push_http_result *r)
 	return s >= 400 && s < 500 ? PUSH_REFUSED : PUSH_LATER;
 }
 
+/*
+ * What one service is called, or how large it is, keeps no other from being sent: a request that is
+ * refused goes again in halves, down to one service; after what is taken comes twice as much. That
+ * is two requests for each service at most, and a few.
+ */
 static void take_result(void *call, const struct push_http_result *r)
 {
 	struct job *j = call;
@@ -186,10 +225,16 @@ static void take_result(void *call, const struct push_http_result *r)
 	if (outcome == PUSH_SENT && s->config.target[j->target].type == PUSH_OTLP &&
 	    push_partial(r->answer, r->size, &rejected, a.reason))
 		j->rejected += rejected; /* it is not to be asked again for these */
-	a.bytes = j->requests.request[j->at].size;
+	if (j->count > 1 && (r->status == BAD_REQUEST || r->status == TOO_LARGE)) {
+		j->count /= 2;
+		begin_request(s, j);
+		return;
+	}
+	a.bytes = j->request.size;
 	j->refused += outcome == PUSH_REFUSED;
-	j->at++;
-	if (j->at >= j->requests.n) {
+	j->at += j->count;
+	j->count <<= outcome == PUSH_SENT;
+	if (j->at >= j->n) {
 		end_job(s, j, &a);
 		return;
 	}
@@ -262,6 +307,7 @@ static int take_order(struct sender *s)
 	} else if (order.what == PUSH_SEND && order.target < s->config.ntargets &&
 		   !s->job[order.target].busy) {
 		begin_job(s, &order, fd);
+		fd = -1;
 	}
 	if (fd >= 0)
 		close(fd);
