@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -73,20 +74,42 @@ static int check_dir(const char *path, int fd)
 	return 0;
 }
 
-static int find_dir(const char *path, int *out)
+/* Nor is one made where such a link leads. */
+static int make_dir(const char *path)
 {
+	char parent[PATH_MAX];
+	size_t n = strlen(path);
 	int fd, err;
 
-	if (mkdir(path, 0700) && errno != EEXIST)
-		return rp_fail(-errno, "cannot make the directory %s: %s", path, strerror(errno));
-	fd = open_dir(path);
+	while (n && path[n - 1] == '/')
+		n--;
+	while (n && path[n - 1] != '/')
+		n--;
+	snprintf(parent, sizeof(parent), "%.*s", n ? (int)n : 1, n ? path : ".");
+	fd = open_dir(parent);
+	if (fd < 0)
+		return fd;
+	err = mkdirat(fd, path + n, 0700) ? -errno : 0;
+	close(fd);
+	return err;
+}
+
+static int find_dir(const char *path, int *out)
+{
+	int fd = open_dir(path), err;
+
+	if (fd == -ENOENT) {
+		fd = make_dir(path);
+		if (!fd || fd == -EEXIST)
+			fd = open_dir(path);
+	}
 	if (fd == -ELOOP || fd == -ENOTDIR)
 		return rp_fail(fd,
 			       "%s is no directory, or a symbolic link is on the way, which is not "
 			       "followed: name where it leads to",
 			       path);
 	if (fd < 0)
-		return rp_fail(fd, "cannot open the directory %s: %s", path, strerror(-fd));
+		return rp_fail(fd, "cannot open or make the directory %s: %s", path, strerror(-fd));
 	err = check_dir(path, fd);
 	if (err)
 		close(fd);
