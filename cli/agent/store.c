@@ -188,9 +188,8 @@ static int read_dir(struct agent_store *s, const char *path)
 
 /* ---- what goes */
 
-static void remove_first(struct agent_store *s)
+static void remove_file(struct agent_store *s, const struct file *f)
 {
-	const struct file *f = &s->file[s->first++];
 	char name[64];
 
 	name_of(f, name);
@@ -200,12 +199,47 @@ static void remove_first(struct agent_store *s)
 	s->state.bytes -= f->bytes;
 }
 
-/* The newest stays, whatever it takes. */
-static void rotate(struct agent_store *s, uint64_t now_ms)
+static unsigned int bits_of(uint64_t bytes)
 {
+	return bytes ? 64 - (unsigned int)__builtin_clzll(bytes) : 0;
+}
+
+/*
+ * Whoever makes much happen makes windows large, and takes no others away by that: those of at
+ * least eight times the size that half of the kind's have, by powers of two, go before all others.
+ */
+static void remove_large(struct agent_store *s, const char *kind)
+{
+	size_t count[65] = { 0 }, n = 0, half = 0, to = s->first;
+	unsigned int large = 3;
+
+	for (size_t i = s->first; i < s->n; i++)
+		if (!strcmp(s->file[i].kind, kind)) {
+			count[bits_of(s->file[i].bytes)]++;
+			n++;
+		}
+	for (unsigned int bits = 0; half * 2 < n; bits++, large++)
+		half += count[bits];
+	for (size_t i = s->first; i < s->n; i++) {
+		const struct file f = s->file[i];
+
+		if (i + 1 < s->n && s->state.bytes > s->keep_bytes && bits_of(f.bytes) >= large &&
+		    !strcmp(f.kind, kind))
+			remove_file(s, &f);
+		else
+			s->file[to++] = f;
+	}
+	s->n = to;
+}
+
+/* The newest stays, whatever it takes. */
+static void rotate(struct agent_store *s, const char *kind, uint64_t now_ms)
+{
+	if (s->state.bytes > s->keep_bytes)
+		remove_large(s, kind);
 	while (s->n - s->first > 1 &&
 	       (s->state.bytes > s->keep_bytes || s->file[s->first].ms + s->keep_ms < now_ms))
-		remove_first(s);
+		remove_file(s, &s->file[s->first++]);
 	if (s->first < 1024 || s->first < s->n / 2)
 		return;
 	memmove(s->file, s->file + s->first, (s->n - s->first) * sizeof(*s->file));
@@ -267,7 +301,7 @@ int agent_store_put(struct agent_store *s, const char *kind, const struct agent_
 	s->file[s->n++] = f;
 	s->state.files++;
 	s->state.bytes += f.bytes;
-	rotate(s, f.ms + w->duration_ns / 1000000);
+	rotate(s, f.kind, f.ms + w->duration_ns / 1000000);
 	return 0;
 }
 

@@ -2,10 +2,12 @@
 /* The agent's directory: where it is made, and which windows go when there are too many. */
 #include <check.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "cli/agent/agent.h"
 
 static char home[64];
@@ -65,6 +67,72 @@ START_TEST(made_where_no_link_leads)
 }
 END_TEST
 
+/* ---- which go */
+
+static struct agent_store *store;
+static uint64_t begin_ms; /* of the window at 0 s */
+
+static void open_store(uint64_t keep_bytes, double keep_time)
+{
+	begin_ms = (rp_monotonic_ns() + rp_wall_offset_ns()) / 1000000;
+	ck_assert_int_eq(agent_store_open(below("store"), keep_bytes, keep_time, &store), 0);
+}
+
+static int put(const char *kind, int64_t seconds, size_t size)
+{
+	static const char data[1 << 20];
+	const struct agent_window w = { .start_ns =
+						(begin_ms + (uint64_t)(seconds * 1000)) * 1000000,
+					.duration_ns = NS_PER_SECOND,
+					.size = size };
+
+	return agent_store_put(store, kind, &w, data);
+}
+
+static bool there(const char *kind, int64_t seconds)
+{
+	char name[AGENT_FILE_NAME];
+
+	agent_store_name(kind, (begin_ms + (uint64_t)(seconds * 1000)) * 1000000, name);
+	return !faccessat(agent_store_dir(store), name, F_OK, 0);
+}
+
+/* Whoever makes windows large takes away only those. */
+START_TEST(large_ones_go_first)
+{
+	open_store(2000000, 0);
+	for (int i = 0; i < 20; i++) { /* those of another kind are as large as they like */
+		ck_assert_int_eq(put("cpu", i, i % 2 ? 1000 : 7000), 0);
+		ck_assert_int_eq(put("mem", i, 40000), 0);
+	}
+	for (int i = 20; i < 35; i++)
+		ck_assert_int_eq(put("cpu", i, 1000000), 0);
+	for (int i = 0; i < 20; i++)
+		ck_assert(there("cpu", i) && there("mem", i));
+	for (int i = 20; i < 34; i++)
+		ck_assert(!there("cpu", i));
+	ck_assert(there("cpu", 34)); /* the newest stays */
+	ck_assert_uint_eq(agent_store_state(store).files, 41);
+	ck_assert_uint_eq(agent_store_state(store).bytes, 1880000);
+	ck_assert_uint_eq(agent_store_state(store).removed, 14);
+	agent_store_close(store);
+}
+END_TEST
+
+/* Where all are of a size the oldest go. */
+START_TEST(the_oldest_go)
+{
+	open_store(100000, 0);
+	for (int i = 0; i < 30; i++)
+		ck_assert_int_eq(put("cpu", i, 10000 + (size_t)(i % 3) * 5000), 0);
+	for (int i = 0; i < 30; i++)
+		ck_assert_int_eq(there("cpu", i), i >= 24);
+	ck_assert_int_eq(put("cpu", 30, 200000), 0); /* more than all may have */
+	ck_assert_uint_eq(agent_store_state(store).files, 1);
+	agent_store_close(store);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("agent_store");
@@ -74,6 +142,8 @@ int main(void)
 
 	tcase_add_checked_fixture(tc, make_home, remove_home);
 	tcase_add_test(tc, made_where_no_link_leads);
+	tcase_add_test(tc, large_ones_go_first);
+	tcase_add_test(tc, the_oldest_go);
 	suite_add_tcase(suite, tc);
 	runner = srunner_create(suite);
 	srunner_run_all(runner, CK_NORMAL);
