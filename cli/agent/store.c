@@ -25,6 +25,7 @@
 
 #define KEEP_BYTES (1ull << 30)
 #define KEEP_SECONDS (7 * 86400.0)
+#define MAX_MS_OFF 86400000 /* of a window's time: the clock may have been set meanwhile */
 #define ENDING ".rawprof"
 #define UNFINISHED ".unfinished-"
 
@@ -285,10 +286,16 @@ static int write_file(const struct agent_store *s, const char *name, const void 
 int agent_store_put(struct agent_store *s, const char *kind, const struct agent_window *w,
 		    const void *data)
 {
+	const uint64_t now_ms = (rp_monotonic_ns() + rp_wall_offset_ns()) / 1000000;
 	struct file f = { .ms = w->start_ns / 1000000, .bytes = w->size };
 	char name[64];
 	int err;
 
+	/* By times of its own a recorder could have windows replaced, or all of them removed. */
+	if (now_ms + MAX_MS_OFF - f.ms > 2 * MAX_MS_OFF) {
+		s->state.failed++;
+		return -ERANGE;
+	}
 	snprintf(f.kind, sizeof(f.kind), "%s", kind);
 	name_of(&f, name);
 	err = RP_GROW(s->file, s->n, s->capacity);
@@ -301,7 +308,7 @@ int agent_store_put(struct agent_store *s, const char *kind, const struct agent_
 	s->file[s->n++] = f;
 	s->state.files++;
 	s->state.bytes += f.bytes;
-	rotate(s, f.kind, f.ms + w->duration_ns / 1000000);
+	rotate(s, f.kind, now_ms);
 	return 0;
 }
 

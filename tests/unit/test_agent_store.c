@@ -133,6 +133,24 @@ START_TEST(the_oldest_go)
 }
 END_TEST
 
+/* What is old is so by our own clock. */
+START_TEST(times_of_a_recorder)
+{
+	open_store(0, 3600);
+	ck_assert_int_eq(put("cpu", -7200, 1), 0);
+	ck_assert_int_eq(put("cpu", -1800, 1), 0);
+	ck_assert(!there("cpu", -7200));
+	ck_assert_int_eq(put("cpu", 7200, 1), 0); /* the clock was set */
+	ck_assert_int_eq(put("cpu", 90000, 1), -ERANGE);
+	ck_assert_int_eq(put("cpu", -90000, 1), -ERANGE);
+	ck_assert_int_eq(put("cpu", INT32_MAX, 1), -ERANGE);
+	ck_assert(there("cpu", -1800) && there("cpu", 7200));
+	ck_assert_uint_eq(agent_store_state(store).files, 2);
+	ck_assert_uint_eq(agent_store_state(store).failed, 3);
+	agent_store_close(store);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("agent_store");
@@ -144,6 +162,7 @@ int main(void)
 	tcase_add_test(tc, made_where_no_link_leads);
 	tcase_add_test(tc, large_ones_go_first);
 	tcase_add_test(tc, the_oldest_go);
+	tcase_add_test(tc, times_of_a_recorder);
 	suite_add_tcase(suite, tc);
 	runner = srunner_create(suite);
 	srunner_run_all(runner, CK_NORMAL);
