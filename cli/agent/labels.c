@@ -255,7 +255,7 @@ static void read_build_id(struct agent_labels *l, uint32_t pid, char out[AGENT_L
 		return;
 	}
 	key = (struct program_key){ st.st_dev, st.st_ino, (uint64_t)st.st_size,
-				    (uint64_t)st.st_mtim.tv_sec, (uint64_t)st.st_mtim.tv_nsec };
+				    (uint64_t)st.st_ctim.tv_sec, (uint64_t)st.st_ctim.tv_nsec };
 	if (l->programs.count >= MAX_PROGRAMS && !rp_hash_find(&l->programs, &key))
 		rp_hash_free(&l->programs);
 	program = rp_hash_add(&l->programs, &key);

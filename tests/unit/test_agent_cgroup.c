@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Paths of control groups, as container engines and systemd name them. */
 #include <check.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "cli/agent/agent.h"
@@ -208,6 +212,71 @@ START_TEST(programs_do_not_say_where_they_are)
 }
 END_TEST
 
+/* As the label of a process that runs the file; generation: for l another process each time. */
+static void build_id_of(struct agent_labels *l, const char *path, uint64_t generation,
+			char out[AGENT_LABEL_BYTES])
+{
+	struct report_sample sample = { 0 };
+	int started[2], status;
+	char byte;
+	pid_t pid;
+
+	ck_assert_int_eq(pipe2(started, O_CLOEXEC), 0);
+	pid = fork();
+	if (!pid) {
+		execl(path, "sleep", "60", NULL);
+		_exit(1);
+	}
+	close(started[1]);
+	ck_assert_int_eq(read(started[0], &byte, 1), 0);
+	close(started[0]);
+	ck_assert_int_eq(agent_labels_add(l, (uint32_t)pid, generation, &sample), 0);
+	ck_assert_uint_eq(sample.nlabels, 1);
+	snprintf(out, AGENT_LABEL_BYTES, "%s", sample.labels[0].str);
+	kill(pid, SIGKILL);
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+}
+
+/* The times that its owner can set are not what a file is known by. */
+START_TEST(build_id_of_a_file_that_changes)
+{
+	char path[] = "/tmp/test_agent_cgroupXXXXXX", command[96];
+	char before[AGENT_LABEL_BYTES], after[AGENT_LABEL_BYTES];
+	struct agent_labels *l = agent_labels_new("build_id", 10);
+	unsigned char id[4], *data, *at;
+	const int fd = mkstemp(path);
+	struct timespec times[2];
+	struct stat st;
+	int writable;
+
+	close(fd);
+	snprintf(command, sizeof(command), "cat /bin/sleep >%s && chmod 700 %s", path, path);
+	ck_assert_int_eq(system(command), 0);
+	build_id_of(l, path, 1, before);
+	usleep(50000); /* clocks of file systems are coarse */
+	writable = open(path, O_RDWR | O_CLOEXEC);
+	ck_assert_int_eq(fstat(writable, &st), 0);
+	data = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, writable, 0);
+	ck_assert_ptr_ne(data, MAP_FAILED);
+	for (int i = 0; i < 4; i++)
+		id[i] = (unsigned char)strtoul((char[3]){ before[2 * i], before[2 * i + 1], 0 },
+					       NULL, 16);
+	at = memmem(data, (size_t)st.st_size, id, sizeof(id));
+	ck_assert_ptr_nonnull(at);
+	*at ^= 1;
+	ck_assert_int_eq(munmap(data, (size_t)st.st_size), 0);
+	times[0] = st.st_atim;
+	times[1] = st.st_mtim;
+	ck_assert_int_eq(futimens(writable, times), 0);
+	close(writable);
+	build_id_of(l, path, 2, after);
+	ck_assert_str_ne(after, before);
+	ck_assert_str_eq(after + 2, before + 2);
+	agent_labels_free(l);
+	unlink(path);
+}
+END_TEST
+
 /* What a recorder that was taken over may say. */
 START_TEST(metrics_are_bounded)
 {
@@ -249,6 +318,7 @@ int main(void)
 	tcase_add_test(t, lists_of_labels);
 	tcase_add_test(t, metrics_are_bounded);
 	tcase_add_test(t, programs_do_not_say_where_they_are);
+	tcase_add_test(t, build_id_of_a_file_that_changes);
 	suite_add_tcase(s, t);
 	srunner_run_all(runner, CK_NORMAL);
 	failed = srunner_ntests_failed(runner);
