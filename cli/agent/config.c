@@ -69,22 +69,17 @@ why_not(char why[PUSH_WHY], const char *format, ...)
 	return -EINVAL;
 }
 
-/* Nothing in it may end a line of HTTP's head, or be a secret that messages would show. */
+/* Nothing in it may end a line of HTTP's head. */
 static int check_url(const char *url, char why[PUSH_WHY])
 {
 	const char *host = strstr(url, "://");
-	size_t n;
 
 	if (strncmp(url, "http://", 7) && strncmp(url, "https://", 8))
 		return why_not(why, "'%.100s' does not begin with http:// or https://", url);
-	host += 3;
-	n = strcspn(host, "/");
 	for (const char *c = url; *c; c++)
 		if ((unsigned char)*c <= ' ' || (unsigned char)*c > '~' || strchr("?#\"\\", *c))
 			return why_not(why, "'%.100s' is no URL without a query", url);
-	if (memchr(host, '@', n))
-		return why_not(why, "%s", "no name and password in a URL: user-file has them");
-	return n ? 0 : why_not(why, "'%.100s' has no host", url);
+	return strcspn(host + 3, "/") ? 0 : why_not(why, "'%.100s' has no host", url);
 }
 
 static int add_target(struct push_config *c, const char *name, char why[PUSH_WHY])
@@ -94,6 +89,8 @@ static int add_target(struct push_config *c, const char *name, char why[PUSH_WHY
 	struct push_target *t = &c->target[c->ntargets];
 	size_t n;
 
+	if (strchr(name, '@')) /* before any message has it: whatever else is wrong */
+		return why_not(why, "%s", "no name and password in a URL: user-file has them");
 	if (type < 0)
 		return why_not(why,
 			       "'%.100s' is no destination: pyroscope, pyroscope-ingest, parca or "
