@@ -67,6 +67,11 @@ void push_symbols_meet(struct push_symbols *s, const struct report *r)
 	size_t at = 0;
 	bool is_new;
 
+	if (s && s->first) { /* while windows come faster than answers, it is never empty */
+		s->n -= s->first;
+		memmove(s->queue, s->queue + s->first, s->n * sizeof(*s->queue));
+		s->first = 0;
+	}
 	while (s && s->n - s->first < MAX_QUEUE && report_next_module(r, &at, &path, &build_id)) {
 		struct wanted w = { .path = "" };
 
