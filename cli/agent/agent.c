@@ -351,10 +351,12 @@ static size_t poll_list(const struct agent *a, struct pollfd *fds)
 	return left;
 }
 
-static int time_left_ms(const struct agent *a)
+static int time_left_ms(const struct agent *a, const struct pollfd *clients)
 {
 	const uint64_t now = rp_monotonic_ns();
-	int left = a->http ? 1000 : -1; /* to look at clients that do nothing */
+	int left = !a->http	     ? -1 /* to look at clients that do nothing: */
+		   : clients->fd < 0 ? AGENT_HTTP_GRACE_MS
+				     : 1000;
 	const int due = push_due_ms(a->push);
 
 	if (due >= 0 && (left < 0 || due < left))
@@ -375,7 +377,7 @@ static int supervise(struct agent *a)
 		int n;
 
 		*sender = push_poll(a->push);
-		n = poll(fds, 1 + a->n + 1 + nclients, time_left_ms(a));
+		n = poll(fds, 1 + a->n + 1 + nclients, time_left_ms(a, clients));
 		if (n < 0 && errno != EINTR)
 			return rp_fail(-errno, "poll: %s", strerror(errno));
 		if (fds[0].revents && take_signal(a))

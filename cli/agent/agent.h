@@ -189,7 +189,11 @@ bool agent_http_address_ok(const char *text);
 int agent_http_open(const char *address, int (*page)(void *ctx, FILE *out), void *ctx,
 		    struct agent_http **out);
 void agent_http_close(struct agent_http *h);
-/* What to wait for, and what to do after it; NULL: nothing. The first returns how many. */
+/*
+ * What to wait for, and what to do after it; NULL: nothing. The first returns how many. If its
+ * fds[0].fd is -1, others have to wait, for AGENT_HTTP_GRACE_MS at most: then it is asked again.
+ */
+#define AGENT_HTTP_GRACE_MS 100
 size_t agent_http_poll(struct agent_http *h, struct pollfd fds[AGENT_HTTP_FDS]);
 void agent_http_serve(struct agent_http *h, const struct pollfd fds[AGENT_HTTP_FDS]);
 

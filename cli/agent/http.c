@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A server of one page, for Prometheus. It shares its thread with the rest of the supervisor: no
- * read or write waits, a client has some seconds for all that it does, and when as many are
- * connected as there is room for, others wait in the kernel. Of a request only its first line
- * matters; what is behind the head is not read.
+ * read or write waits, and a client has some seconds for all that it does. When as many are
+ * connected as there is room for, others wait in the kernel for a moment: then who has been there
+ * the longest goes. Of a request only its first line matters; what is behind the head is not read.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -21,10 +21,11 @@
 
 #define PATIENCE_NS (5 * NS_PER_SECOND)
 #define MAX_HEAD 4096
+#define BACKLOG 128 /* that wait in the kernel */
 
 struct client {
-	int socket; /* -1: there is none */
-	uint64_t since;
+	int socket;	/* -1: there is none */
+	uint64_t since; /* CLOCK_MONOTONIC; 0: there is none */
 	char head[MAX_HEAD];
 	size_t have;
 	char *answer; /* NULL: the request is not whole yet */
@@ -104,7 +105,7 @@ int agent_http_open(const char *address, int (*page)(void *ctx, FILE *out), void
 	h->socket = socket(at.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (h->socket >= 0)
 		setsockopt(h->socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
-	if (h->socket < 0 || bind(h->socket, &at.any, sizeof(at)) || listen(h->socket, 16))
+	if (h->socket < 0 || bind(h->socket, &at.any, sizeof(at)) || listen(h->socket, BACKLOG))
 		err = rp_fail(-errno, "cannot listen on %s: %s", address, strerror(errno));
 	else if (!is_loopback(&at))
 		rp_log(RP_WARN, "%s is not on loopback: whoever reaches it can read the metrics",
@@ -207,37 +208,47 @@ static void write_answer(struct client *c)
 
 /* ---- among others */
 
+/* A free place, or that of the client that has been there the longest. */
+static struct client *place(struct agent_http *h)
+{
+	struct client *first = h->client;
+
+	for (size_t i = 1; i < AGENT_HTTP_CLIENTS; i++)
+		if (h->client[i].since < first->since)
+			first = &h->client[i];
+	return first;
+}
+
 size_t agent_http_poll(struct agent_http *h, struct pollfd fds[AGENT_HTTP_FDS])
 {
-	bool full = true;
+	const uint64_t now = rp_monotonic_ns();
+	bool room;
 
 	if (!h)
 		return 0;
 	for (size_t i = 0; i < AGENT_HTTP_CLIENTS; i++) {
 		struct client *c = &h->client[i];
 
-		if (c->socket >= 0 && rp_monotonic_ns() - c->since > PATIENCE_NS)
+		if (c->socket >= 0 && now - c->since > PATIENCE_NS)
 			drop(c);
-		full = full && c->socket >= 0;
 		fds[1 + i] =
 			(struct pollfd){ .fd = c->socket, .events = c->answer ? POLLOUT : POLLIN };
 	}
-	fds[0] = (struct pollfd){ .fd = full ? -1 : h->socket, .events = POLLIN };
+	room = now - place(h)->since > AGENT_HTTP_GRACE_MS * 1000000ull;
+	fds[0] = (struct pollfd){ .fd = room ? h->socket : -1, .events = POLLIN };
 	return AGENT_HTTP_FDS;
 }
 
 static void take_client(struct agent_http *h)
 {
 	const int s = accept4(h->socket, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	struct client *c = place(h);
 
-	for (size_t i = 0; s >= 0 && i < AGENT_HTTP_CLIENTS; i++)
-		if (h->client[i].socket < 0) {
-			h->client[i].socket = s;
-			h->client[i].since = rp_monotonic_ns();
-			return;
-		}
-	if (s >= 0)
-		close(s);
+	if (s < 0)
+		return;
+	drop(c);
+	c->socket = s;
+	c->since = rp_monotonic_ns();
 }
 
 void agent_http_serve(struct agent_http *h, const struct pollfd fds[AGENT_HTTP_FDS])
