@@ -12,6 +12,7 @@
 #include <linux/keyctl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -27,6 +28,10 @@
 
 /* No function is longer, or has more instructions; what is beyond is not shown. */
 #define LONGEST_FUNCTION (1 << 20)
+/* The file says how long names are, which stand at each call: so much of a line, and in all. */
+#define LONGEST_LINE 4096
+#define MOST_TEXT (64u << 20)
+#define OBJDUMP_MEMORY (2ull << 30) /* for what another user owns */
 
 /* How objdump ends that has not begun, as of a shell. */
 enum { CANNOT_RUN = 126, NOT_FOUND = 127 };
@@ -99,6 +104,9 @@ int report_annotate_line(struct annotation *a, const char *line, uint64_t below)
 	int err = l.text ? 0 : -ENOMEM;
 
 	take_places(a, below, &l);
+	*a->bytes += sizeof(l) + strlen(line);
+	if (*a->bytes > MOST_TEXT)
+		err = rp_fail(-EFBIG, "--annotate: its code takes more than 64 MB as text");
 	if (!err)
 		err = RP_PUSH(code->lines, code->n, code->capacity, l);
 	if (err)
@@ -115,30 +123,38 @@ static bool is_instruction(const char *line, uint64_t *address)
 	return end != line && *end == ':' && (end[1] == '\t' || end[1] == ' ');
 }
 
+/* The next line, or how it begins. False: that was the last one. */
+static bool next_line(FILE *in, char line[LONGEST_LINE])
+{
+	int c = 0;
+
+	if (!fgets(line, LONGEST_LINE, in))
+		return false;
+	if (!strchr(line, '\n'))
+		while (c != EOF && c != '\n')
+			c = getc_unlocked(in);
+	line[strcspn(line, "\n")] = '\0';
+	return true;
+}
+
 /* Each is put down when the next is there: what is between them belongs to it. */
 static int read_lines(struct annotation *a, FILE *in)
 {
-	char *line = NULL, *before = NULL;
-	size_t room = 0;
+	char line[LONGEST_LINE], before[LONGEST_LINE] = "";
 	uint64_t address;
-	ssize_t length;
 	int err = 0;
 
-	while (!err && a->code->n < LONGEST_FUNCTION && (length = getline(&line, &room, in)) > 0) {
-		line[length - (line[length - 1] == '\n')] = '\0';
+	while (!err && a->code->n < LONGEST_FUNCTION && next_line(in, line)) {
 		if (!is_instruction(line, &address))
 			continue;
 		for (char *tab = line; (tab = strchr(tab, '\t')); tab++)
 			*tab = ' ';
-		if (before)
+		if (*before)
 			err = report_annotate_line(a, before, address);
-		free(before);
-		before = strdup(line + strspn(line, " "));
+		strcpy(before, line + strspn(line, " "));
 	}
-	if (before && !err)
+	if (*before && !err)
 		err = report_annotate_line(a, before, UINT64_MAX);
-	free(before);
-	free(line);
 	return err;
 }
 
@@ -192,12 +208,15 @@ static void __attribute__((noreturn)) run_objdump(int file, int out, const struc
 			       (char[]){ "/proc/self/fd/0" },
 			       NULL };
 	char *path[2] = { NULL, NULL }, **env = environ;
+	const struct rlimit memory = { OBJDUMP_MEMORY, OBJDUMP_MEMORY };
 	struct stat st;
 
 	snprintf(start, sizeof(start), "--start-address=0x%" PRIx64, a->places->start);
 	snprintf(stop, sizeof(stop), "--stop-address=0x%" PRIx64, a->end);
 	if (fstat(file, &st) || dup2(file, STDIN_FILENO) < 0 || dup2(out, STDOUT_FILENO) < 0)
 		_exit(CANNOT_RUN);
+	if (st.st_uid && st.st_uid != geteuid())
+		setrlimit(RLIMIT_AS, &memory); /* fails where there is less already */
 	if (!geteuid() && st.st_uid && !(give_up_what_it_has(path, &env) && become(&st)))
 		_exit(CANNOT_RUN);
 	execvpe(*argv, argv, env);
@@ -277,7 +296,7 @@ static size_t same_function(const struct report_place *p, size_t n)
 static int add_function(struct report_annotated *out, const struct report_place *p, size_t n)
 {
 	struct report_code code = { .name = p->name, .module = p->module };
-	struct annotation a = { .places = p, .n = n };
+	struct annotation a = { .places = p, .n = n, .bytes = &out->bytes };
 	int err;
 
 	for (size_t i = 0; i < n; i++) {

@@ -11,9 +11,11 @@ struct annotation {
 	size_t n, next;
 	uint64_t end; /* of the function, as the file counts */
 	struct report_code *code;
+	uint64_t *bytes; /* that lines of all functions take */
 };
 
-/* A line of text beside what was at addresses below this one and has not been shown. -ENOMEM. */
+/* A line of text beside what was at addresses below this one and has not been shown. -ENOMEM;
+ * -EFBIG after a message: all lines would take too much. */
 int report_annotate_line(struct annotation *a, const char *line, uint64_t below);
 
 bool report_is_bpf(const struct report_place *p);

@@ -47,6 +47,7 @@ struct report_annotated {
 	struct report_code *code;
 	size_t n, capacity;
 	uint64_t whole; /* of the weight, in the profile */
+	uint64_t bytes; /* of all lines */
 };
 /*
  * The instructions of a function with what was at each, to be freed in any case. 0 or a negative

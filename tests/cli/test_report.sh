@@ -181,6 +181,7 @@ if command -v objdump >/dev/null; then
 			{ id -u; id -G; } >$tmp/seen/ids
 			env >$tmp/seen/env
 			pwd >$tmp/seen/cwd
+			ulimit -v >$tmp/seen/memory
 			ls -l /proc/self/fd >$tmp/seen/files
 			read -r _ _ _ _ _ session _ </proc/self/stat
 			echo \$session >$tmp/seen/session
@@ -196,6 +197,7 @@ if command -v objdump >/dev/null; then
 		is "--annotate: of another user's file: status" "$status" 0
 		is '--annotate: objdump runs as that user' "$(tr '\n' ' ' <"$tmp/seen/ids")" '1234 1235 '
 		lacks '--annotate: and knows no variables of root' "$tmp/seen/env" SECRET
+		is '--annotate: with 2 GB of memory' "$(cat "$tmp/seen/memory")" 2097152
 		is '--annotate: no directory' "$(cat "$tmp/seen/cwd")" /
 		lacks '--annotate: no other files' "$tmp/seen/files" "rawprof$|$err"
 		lacks '--annotate: and no session' "$tmp/seen/session" "^$session\$"
@@ -203,6 +205,15 @@ if command -v objdump >/dev/null; then
 		run env PATH="$tmp/bin:$PATH" "$rawprof" report --annotate work_60 "$tmp/cpu.rawprof"
 		is '--annotate: of a file of root as root' "$(head -1 "$tmp/seen/ids")" 0
 	fi
+	# Names are as long as the file says, and stand at each call: an objdump that was given one of those.
+	mkdir "$tmp/long"
+	printf '#!/bin/sh\nyes "  401000:	call $(printf %%05000d 0)" | head -n $LINES_OF_IT\n' >"$tmp/long/objdump"
+	chmod 755 "$tmp/long/objdump"
+	run env PATH="$tmp/long:$PATH" LINES_OF_IT=3 "$rawprof" report --annotate work_60 "$tmp/cpu.rawprof"
+	is '--annotate: long lines are cut' "$(awk 'length > 4000 { n++ } length > 4200 { n = "long" } END { print n }' "$out")" 3
+	run env PATH="$tmp/long:$PATH" LINES_OF_IT=20000 "$rawprof" report --annotate work_60 "$tmp/cpu.rawprof"
+	is '--annotate: more than there is room for' $status 1
+	has '--annotate: and why' "$err" 'more than 64 MB'
 	cp "$work/split" "$tmp/program"
 	keep gone cpu -d 1 -- "$tmp/program"
 	cp "$work/naps" "$tmp/program"
