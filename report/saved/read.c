@@ -123,7 +123,7 @@ static int read_section(struct document *d, const unsigned char *entry)
 				  (const char *)entry);
 	if (d->sections.bytes[tag])
 		return damaged_section(d, entry, "a second one");
-	if (inflated > *d->room || report_saved_is_bomb(inflated, size))
+	if (inflated > *d->room || report_saved_is_bomb(tag, inflated, size))
 		return report_why(d->file, -EFBIG, "its section %.4s would have %" PRIu64 " bytes",
 				  (const char *)entry, inflated);
 	*d->room -= inflated;

@@ -52,14 +52,14 @@ static int compress_into(struct buf *packed, const struct buf *raw, int level)
  * Compresses what is in *b. What says one thing over and over again may shrink to a thousandth, and
  * then a reader would take it for a bomb.
  */
-static int compress_section(struct buf *b)
+static int compress_section(struct buf *b, int tag)
 {
 	struct buf packed = { 0 };
 	int err = b->err;
 
 	if (!err)
 		err = compress_into(&packed, b, Z_DEFAULT_COMPRESSION);
-	if (!err && report_saved_is_bomb(b->len, packed.len))
+	if (!err && report_saved_is_bomb(tag, b->len, packed.len))
 		err = compress_into(&packed, b, Z_NO_COMPRESSION);
 	report_buf_free(b);
 	*b = packed;
@@ -75,7 +75,9 @@ static int compress_all(struct saved_document *d, uint64_t sizes[SAVED_SECTIONS]
 	for (int i = 0; i < SAVED_SECTIONS && !err; i++) {
 		sizes[i] = d->section[i].len;
 		sum += sizes[i];
-		err = sum > SAVED_MOST ? -EFBIG : d->has[i] ? compress_section(&d->section[i]) : 0;
+		err = sum > SAVED_MOST ? -EFBIG
+		      : d->has[i]      ? compress_section(&d->section[i], i)
+				       : 0;
 	}
 	return err;
 }

@@ -437,6 +437,80 @@ START_TEST(what_repeats_itself_is_readable)
 }
 END_TEST
 
+/* Where the entry of the section NODE is, and the section itself. */
+static char *find_nodes(struct bytes *b, size_t *at)
+{
+	char *entry = b->s + 16;
+
+	for (*at = 16 + 24 * (size_t)b->s[10]; memcmp(entry, "NODE", 4); entry += 24) {
+		uint32_t size;
+
+		memcpy(&size, entry + 8, sizeof(size)); /* tests run on little-endian machines */
+		*at += size;
+	}
+	return entry;
+}
+
+/* Two bytes are one, which takes many times that in memory. */
+START_TEST(too_many_nodes_for_its_size)
+{
+	enum { SIZE = 600000 };
+	static char packed[SIZE];
+	struct report *r = full_report();
+	struct bytes b = saved(r, NULL);
+	struct report_file file;
+	size_t at;
+	char *entry;
+
+	b.s = realloc(b.s, b.size + SIZE);
+	entry = find_nodes(&b, &at);
+	b.size = at + SIZE;
+	memset(b.s + at, 0, SIZE);
+	put32(entry + 4, crc32(0, (unsigned char *)packed, SIZE));
+	put32(entry + 8, SIZE);
+	put32(entry + 16, 16 * SIZE + 16);
+	seal(&b);
+	ck_assert_int_eq(report_read(b.s, b.size, &file), -EFBIG);
+	ck_assert_ptr_nonnull(strstr(file.why, "NODE would have"));
+	put32(entry + 16, 16 * SIZE);
+	seal(&b);
+	ck_assert_int_eq(report_read(b.s, b.size, &file), -EINVAL);
+	free(b.s);
+	report_free(r);
+}
+END_TEST
+
+/* What zlib packs to a fortieth is stored, so that a reader takes it. */
+START_TEST(nodes_that_repeat_are_readable)
+{
+	enum { DEPTH = 1000, STACKS = 4500, FUNCTIONS = 128 };
+	static uint32_t f[FUNCTIONS], stack[DEPTH];
+	struct report *r = new_cpu_report();
+	struct report_file file;
+	struct bytes b;
+	char name[16];
+	uint32_t random = 1;
+
+	for (uint32_t i = 0; i < FUNCTIONS; i++) {
+		snprintf(name, sizeof(name), "f%u", (unsigned int)i);
+		f[i] = user(r, name);
+	}
+	for (uint32_t i = 0; i < STACKS; i++) {
+		for (uint32_t k = 0; k < DEPTH; k++) {
+			random = random * 1664525 + 1013904223;
+			stack[DEPTH - 1 - k] =
+				f[k < 2 || k % 100 == 0 ? random >> 16 & (FUNCTIONS - 1) : 0];
+		}
+		add_n(r, "app", 1, stack, DEPTH, 1);
+	}
+	b = saved(r, NULL);
+	ck_assert_int_eq(report_read(b.s, b.size, &file), 0);
+	report_file_free(&file);
+	free(b.s);
+	report_free(r);
+}
+END_TEST
+
 START_TEST(a_newer_one_is_refused)
 {
 	struct report *r = full_report();
@@ -499,6 +573,8 @@ static void add(TCase *tests)
 	tcase_add_test(tests, a_series_has_an_end);
 	tcase_add_test(tests, a_bomb_is_not_lit);
 	tcase_add_test(tests, what_repeats_itself_is_readable);
+	tcase_add_test(tests, too_many_nodes_for_its_size);
+	tcase_add_test(tests, nodes_that_repeat_are_readable);
 	tcase_add_test(tests, a_newer_one_is_refused);
 	tcase_add_test(tests, golden_bytes);
 	tcase_add_test(tests, files_that_are_not_there);
