@@ -79,6 +79,7 @@ static void out_fail(struct out *o)
 
 void report_out_write(struct out *o, const void *bytes, size_t n)
 {
+	o->written += n;
 	if (!o->err && fwrite_unlocked(bytes, 1, n, o->file) != n)
 		out_fail(o);
 }
@@ -90,6 +91,7 @@ void report_out_puts(struct out *o, const char *s)
 
 void report_out_putc(struct out *o, char c)
 {
+	o->written++;
 	if (!o->err && putc_unlocked(c, o->file) == EOF)
 		out_fail(o);
 }

@@ -28,7 +28,8 @@ void report_buf_free(struct buf *b);
 struct out {
 	FILE *file;
 	int err;
-	bool in_script; /* JSON within HTML: what could end its element is spelt out */
+	uint64_t written; /* or given up */
+	bool in_script;	  /* JSON within HTML: what could end its element is spelt out */
 };
 
 void report_out_write(struct out *o, const void *bytes, size_t n);

@@ -126,6 +126,7 @@ struct perf {
 	struct out out;
 	const struct report *r;
 	unsigned int weight;
+	uint64_t most_bytes; /* 0: any number */
 };
 
 static void put_sample(struct perf *p, uint32_t sample, uint64_t ns, uint16_t cpu, uint64_t value)
@@ -149,6 +150,8 @@ static void put_sample(struct perf *p, uint32_t sample, uint64_t ns, uint16_t cp
 		put_frame(&p->out, &f);
 	}
 	report_out_putc(&p->out, '\n');
+	if (p->most_bytes && p->out.written > p->most_bytes && !p->out.err)
+		p->out.err = -EFBIG;
 }
 
 /* How many ns a weight takes on the time line. */
@@ -235,6 +238,7 @@ int report_write_perf(const struct report *r, FILE *file, const struct report_op
 	if (r->stream->n) {
 		err = report_timeline_make(r, given, &t);
 		p.weight = t.options.weight;
+		p.most_bytes = t.options.most_bytes;
 		err = err ? err : put_moments(&p, &t);
 		report_timeline_free(&t);
 	} else {
@@ -242,6 +246,7 @@ int report_write_perf(const struct report *r, FILE *file, const struct report_op
 
 		err = report_options_resolve(r, given, &options);
 		p.weight = options.weight;
+		p.most_bytes = options.most_bytes;
 		err = err ? err : put_sums(&p);
 	}
 	return err ? err : report_out_end(&p.out);

@@ -274,10 +274,10 @@ struct report_options {
 	double min_width;	  /* frames narrower than this many pixels are left out; 0: 0.1 */
 	bool reverse;		  /* merge from the leaf: who calls this? */
 	bool inverted;		  /* root at the top, an icicle */
-
 	/* html: instructions of functions, which are shown beside their callers; the caller's */
 	const struct report_code *code;
 	size_t ncode;
+	uint64_t most_bytes; /* perf: then it is -EFBIG; 0: any number. report_read() sets it */
 };
 
 /*

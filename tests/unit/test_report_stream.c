@@ -60,9 +60,42 @@ START_TEST(moments_are_sorted)
 }
 END_TEST
 
+/* A stack is written for each moment, which a file may have in a byte. */
+START_TEST(text_of_perf_has_an_end)
+{
+	struct report_options options = { .most_bytes = 100000 };
+	struct report *r = new_cpu_report();
+	const uint32_t f[] = { user(r, "a"), user(r, "b"), user(r, "c") };
+	struct report_file file;
+	size_t size;
+	char *bytes;
+	FILE *out = fopen("/dev/null", "w");
+
+	add_n(r, "app", 1, f, 3, 1);
+	ck_assert_int_eq(report_set_stream(r, 0, 0), 0);
+	for (uint64_t i = 0; i < 10000; i++)
+		ck_assert_int_eq(report_add_moment(r, &(struct report_moment){ .time_ns = i,
+									       .weight = 1,
+									       .count = 1 }),
+				 0);
+	ck_assert_int_eq(report_write_perf(r, out, NULL), 0);
+	ck_assert_int_eq(report_write_perf(r, out, &options), -EFBIG);
+	/* What is read has such a limit. */
+	bytes = written_bytes(r, report_write_saved, NULL, &size);
+	ck_assert_int_eq(report_read(bytes, size, &file), 0);
+	ck_assert_uint_eq(file.show.most_bytes, (1 << 30) + 16384 * size);
+	ck_assert_int_eq(report_write_perf(file.report, out, &file.show), 0);
+	report_file_free(&file);
+	free(bytes);
+	fclose(out);
+	report_free(r);
+}
+END_TEST
+
 static void add_tests(TCase *tests)
 {
 	tcase_add_test(tests, moments_are_sorted);
+	tcase_add_test(tests, text_of_perf_has_an_end);
 }
 
 int main(void)
