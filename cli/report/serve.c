@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -21,7 +22,8 @@
 
 #define SITE "https://profiler.firefox.com"
 #define PATIENCE_S 5   /* for a client that says or takes nothing */
-#define CROWDED_MS 100 /* for one that says nothing while others wait */
+#define CROWDED_MS 100 /* for one that says nothing while others wait, */
+#define CROWD 8	       /*   and a twentieth of it if so many do */
 #define NS_PER_MS (NS_PER_SECOND / 1000)
 #define MAX_REQUEST 16384 /* bytes of its head */
 
@@ -62,7 +64,7 @@ static int listen_here(struct server *s, unsigned int *port)
 
 	s->socket = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (s->socket < 0 || bind(s->socket, (struct sockaddr *)&here, sizeof(here)) ||
-	    listen(s->socket, 16) || getsockname(s->socket, (struct sockaddr *)&here, &size))
+	    listen(s->socket, SOMAXCONN) || getsockname(s->socket, (struct sockaddr *)&here, &size))
 		return rp_fail(-errno, "cannot listen on 127.0.0.1: %s", strerror(errno));
 	*port = ntohs(here.sin_port);
 	return 0;
@@ -109,6 +111,17 @@ static bool asks_for(const char *request, const char *method, const char *path)
 	return !differs && request[skip + n] == ' ';
 }
 
+/* How long a client may say nothing while others wait. A browser's has spoken before its turn. */
+static uint64_t crowded_ns(const struct server *s)
+{
+	struct tcp_info info = { 0 };
+	socklen_t size = sizeof(info);
+
+	/* Of a socket that listens, tcpi_unacked is how many wait. */
+	getsockopt(s->socket, IPPROTO_TCP, TCP_INFO, &info, &size);
+	return CROWDED_MS * NS_PER_MS / (info.tcpi_unacked > CROWD ? 20 : 1);
+}
+
 /* Until it says something; false: its time, which is from @since, is over. */
 static bool wait_for(const struct server *s, int client, uint64_t since)
 {
@@ -117,8 +130,7 @@ static bool wait_for(const struct server *s, int client, uint64_t since)
 
 	while (!stopped) {
 		const bool crowded = poll(&fds[1], 1, 0) > 0;
-		const uint64_t patience =
-			crowded ? CROWDED_MS * NS_PER_MS : PATIENCE_S * NS_PER_SECOND;
+		const uint64_t patience = crowded ? crowded_ns(s) : PATIENCE_S * NS_PER_SECOND;
 		const uint64_t passed = rp_monotonic_ns() - since;
 
 		if (passed >= patience ||
