@@ -160,11 +160,11 @@ int sym_debug_open(struct sym_object **out, const struct sym_object *object,
 }
 
 int sym_debug_fetch(struct sym_object **out, const struct sym_object *object,
-		    struct sym_debuginfod *server)
+		    struct sym_debuginfod *server, uid_t uid)
 {
 	const struct search s = { .object = object };
 	struct sym_object *debug;
-	int fd = object->build_id[0] ? sym_debuginfod_find(server, object->build_id) : -ENOENT;
+	int fd = object->build_id[0] ? sym_debuginfod_find(server, object->build_id, uid) : -ENOENT;
 
 	if (fd < 0 || sym_object_open(&debug, fd))
 		return -ENOENT;

@@ -22,9 +22,12 @@ struct sym_debug_place {
 int sym_debug_open(struct sym_object **out, const struct sym_object *object,
 		   const struct sym_debug_place *place);
 
-/* Asks a server for it. It must have the same build-id, and symbols or debug data. -ENOENT. */
+/*
+ * Asks a server for it, for @uid (sym_debuginfod_find()). It must have the same build-id, and
+ * symbols or debug data. -ENOENT.
+ */
 int sym_debug_fetch(struct sym_object **out, const struct sym_object *object,
-		    struct sym_debuginfod *server);
+		    struct sym_debuginfod *server, uid_t uid);
 
 /* Unpacks the .gnu_debugdata of @object. -ENOENT: it has none; -EBADMSG; -ENOMEM; -EFBIG. */
 int sym_debug_unpack(struct sym_object **out, const struct sym_object *object);

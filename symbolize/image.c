@@ -129,7 +129,7 @@ static void open_debug(struct sym_files *fs, struct sym_image *image,
 	if (place)
 		sym_debug_open(&image->debug, image->object, place);
 	else
-		sym_debug_fetch(&image->debug, image->object, fs->server);
+		sym_debug_fetch(&image->debug, image->object, fs->server, image->holder);
 	if (image->debug && sym_held_take_as(fs, image->holder)) {
 		sym_object_close(image->debug);
 		image->debug = NULL;

@@ -32,8 +32,11 @@ cat >"$tmp/client.c" <<'END'
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 void *debuginfod_begin(void) { return calloc(1, 8); }
 void debuginfod_end(void *client) { free(client); }
+static int (*is_over)(void *client, long done, long all);
+void debuginfod_set_progressfn(void *client, int (*fn)(void *, long, long)) { is_over = client ? fn : NULL; }
 int debuginfod_find_debuginfo(void *client, const unsigned char *id, int len, char **path)
 {
 	const char *urls = getenv("DEBUGINFOD_URLS");
@@ -47,6 +50,11 @@ int debuginfod_find_debuginfo(void *client, const unsigned char *id, int len, ch
 	fclose(log);
 	if (!strcmp(urls, "down"))
 		return -ECONNREFUSED;
+	if (!strcmp(urls, "slow") && !strcmp((const char *)id, getenv("SLOW"))) {
+		for (int i = 0; i < 600; i++, usleep(100000))
+			if (is_over && is_over(client, 0, 0))
+				return -EINTR;
+	}
 	snprintf(name, sizeof(name), "%s/buildid/%s/debuginfo", urls, id);
 	fd = open(name, O_RDONLY | O_CLOEXEC);
 	return fd < 0 ? -errno : fd;
@@ -85,6 +93,19 @@ fi
 with_client down --debuginfod
 lacks 'a server that is down: no names' "$out" 'work_60'
 has 'a server that is down: said' "$err" 'debuginfod: .* 0 found; the last error: Connection refused'
+
+# A server that takes a minute: for another user's file it is not waited so long, and not again for the next one.
+if [ "$(id -u)" = 0 ]; then
+	chmod 755 "$tmp"
+	mv "$tmp/bare" "$tmp/ours"
+	cp "$tmp/ours" "$tmp/bare"
+	chown 1234 "$tmp/bare"
+	SECONDS=0
+	SLOW=$id with_client slow --debuginfod
+	holds 'a slow server: time for the file of another user' "$SECONDS >= 9 && $SECONDS < 40"
+	has 'a slow server: said' "$err" 'debuginfod: .* 0 found; the last error: Interrupted'
+	mv "$tmp/ours" "$tmp/bare"
+fi
 
 # A server that has another file under that build-id, and one that has garbage.
 "${CC:-gcc}" -std=gnu11 -D_GNU_SOURCE -O0 -g -Wl,--build-id=sha1 -o "$tmp/served/buildid/$id/debuginfo" tests/workloads/split.c
