@@ -59,12 +59,15 @@ static const struct form *form_of(const void *data, size_t size)
 
 int report_read(const void *data, size_t size, struct report_file *out)
 {
+	uint64_t parts = 1;
 	int err;
 
 	*out = (struct report_file){ 0 };
 	err = form_of(data, size)->read(data, size, out);
+	for (const struct report_file *part = out->next; part; part = part->next)
+		parts++;
 	for (struct report_file *part = out; part; part = part->next)
-		part->show.most_bytes = MOST_WRITTEN + size * MOST_RATIO;
+		part->show.most_bytes = (MOST_WRITTEN + size * MOST_RATIO) / parts;
 	return err;
 }
 

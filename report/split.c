@@ -14,17 +14,15 @@ size_t report_label_sets(const struct report *r)
 	return r->label_sets.count;
 }
 
-bool report_label_set_total(const struct report *r, size_t set, uint64_t *total)
+void report_label_set_totals(const struct report *r, uint64_t *totals)
 {
-	bool found = false;
+	memset(totals, 0xff, r->label_sets.count * sizeof(*totals));
+	for (uint32_t i = 0; i < r->samples.count; i++) {
+		uint64_t *total = &totals[sample_of(r, i)->label_set];
 
-	*total = 0;
-	for (uint32_t i = 0; i < r->samples.count; i++)
-		if (sample_of(r, i)->label_set == set) {
-			found = true;
-			*total = add_saturating(*total, value_of(r, i, 0));
-		}
-	return found;
+		*total = add_saturating(*total == UINT64_MAX ? 0 : *total, value_of(r, i, 0));
+		*total -= *total == UINT64_MAX;
+	}
 }
 
 const char *report_label_text(const struct report *r, size_t set, const char *key)

@@ -2,11 +2,13 @@
 /* A profile that others made as large as they liked, in the size that it may have. */
 #include "copy.h"
 
-/* About what it takes in a file, before it is packed. */
+/* What it may take in a file: all but names packs well, and they need not. */
 static uint64_t bytes_of(const struct report *r)
 {
-	return (uint64_t)r->strings.len + r->nnodes * sizeof(struct node) +
-	       r->frames.count * sizeof(struct frame) + r->samples.count * sizeof(struct sample);
+	enum { NODE = 2, FRAME = 16, SAMPLE = 8 };
+
+	return (uint64_t)r->strings.len + (uint64_t)r->nnodes * NODE +
+	       (uint64_t)r->frames.count * FRAME + (uint64_t)r->samples.count * SAMPLE;
 }
 
 static int add(struct copying *c, uint32_t sample, report_take_fn *take, void *ctx)
@@ -31,7 +33,6 @@ int report_within(const struct report *r, uint64_t most, report_take_fn *take, v
 	if (bytes_of(r) <= most)
 		return 0;
 	err = report_copy_begin(&c, r);
-
 	for (uint32_t i = 0; i < r->samples.count && !err; i++)
 		err = add(&c, i, take, ctx);
 	if (!err)

@@ -50,6 +50,7 @@ struct sym_jit {
 	struct table known[2];	 /* what was read before; what was read since, and wins */
 	uint64_t allowed, since; /* bytes that may be looked at, as of this time */
 	uint64_t taken, named;	 /* of the memory of all files: for these; for names given away */
+	uint64_t read_ns;	 /* CPU time that reading has taken */
 };
 
 /*
@@ -326,6 +327,7 @@ static bool has_grown(const struct sym_jit *j, off_t size)
 /* Reads what is new in the file if it is not what it was, and may be looked at yet. */
 static bool refresh(struct sym_jit *j)
 {
+	uint64_t began;
 	off_t from = 0;
 	struct stat st;
 	bool good;
@@ -345,7 +347,9 @@ static bool refresh(struct sym_jit *j)
 			return false;
 		forget(j, from);
 	}
+	began = rp_thread_cpu_ns();
 	good = read_more(j, st.st_size);
+	j->read_ns += rp_thread_cpu_ns() - began;
 	/* The time of a reading allows no more: a slow one would pay for the next. */
 	j->since = rp_monotonic_ns();
 	if (!good)
@@ -389,6 +393,11 @@ static const char *keep_name(struct sym_jit *j, struct sym_strings *strings, con
 uint64_t sym_jit_bytes(const struct sym_jit *j)
 {
 	return j->taken + j->named;
+}
+
+uint64_t sym_jit_ns(const struct sym_jit *j)
+{
+	return j->read_ns;
 }
 
 bool sym_jit_lookup(struct sym_jit *j, struct sym_strings *strings, uint64_t addr, bool may_read,

@@ -31,5 +31,6 @@ const char *sym_jit_path(const struct sym_jit *j);
 bool sym_jit_lookup(struct sym_jit *j, struct sym_strings *strings, uint64_t addr, bool may_read,
 		    const char **name, uint64_t *start);
 uint64_t sym_jit_bytes(const struct sym_jit *j); /* of memory, with those names */
+uint64_t sym_jit_ns(const struct sym_jit *j);	 /* of CPU time, for reading */
 
 #endif

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/grow.h"
 #include "base/lack.h"
 #include "jits.h"
@@ -15,12 +14,14 @@
 #include "tasks.h"
 
 /* What it takes now is its user's, and how long that took. */
-static void pay(const struct sym_jits *js, struct sym_known_jit *k, uint64_t ns)
+static void pay(const struct sym_jits *js, struct sym_known_jit *k)
 {
 	const uint64_t bytes = k->jit ? sym_jit_bytes(k->jit) : 0;
+	const uint64_t ns = k->jit ? sym_jit_ns(k->jit) : k->ns;
 
-	sym_held_has_read(js->files, k->holder, ns, (int64_t)(bytes - k->bytes));
+	sym_held_has_read(js->files, k->holder, ns - k->ns, (int64_t)(bytes - k->bytes));
 	k->bytes = bytes;
+	k->ns = ns;
 }
 
 static void close_known(const struct sym_jits *js, struct sym_known_jit *k)
@@ -29,7 +30,7 @@ static void close_known(const struct sym_jits *js, struct sym_known_jit *k)
 		sym_held_give(js->files, k->holder);
 	sym_jit_close(k->jit);
 	k->jit = NULL;
-	pay(js, k, 0);
+	pay(js, k);
 	sym_strings_free(&k->names);
 }
 
@@ -87,7 +88,7 @@ void sym_jits_rest(struct sym_jits *js)
 		sym_strings_free(&k->names);
 		if (k->jit)
 			sym_jit_forget_names(k->jit);
-		pay(js, k, 0);
+		pay(js, k);
 		rp_index_put(&js->by_pid, rp_hash_pair(k->pid, 0), (uint32_t)kept);
 		js->items[kept++] = *k;
 	}
@@ -139,14 +140,12 @@ static bool look_up(struct sym_jits *js, struct sym_known_jit *k, uint64_t addr,
 		    uint64_t *start)
 {
 	const bool may_read = sym_held_may_read(js->files, k->holder);
-	const uint64_t began = k->holder ? rp_thread_cpu_ns() : 0;
 	const bool found = sym_held_has_memory(js->files, k->holder) &&
 			   sym_jit_lookup(k->jit, &k->names, addr, may_read, name, start);
 
 	if (!found && !may_read)
 		rp_lack(-EDQUOT, sym_jit_path(k->jit));
-	if (k->holder)
-		pay(js, k, rp_thread_cpu_ns() - began);
+	pay(js, k);
 	return found;
 }
 

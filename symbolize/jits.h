@@ -16,7 +16,8 @@ struct sym_known_jit {
 	uint64_t asked; /* the time of the question upon which it was looked for */
 	struct sym_jit *jit;
 	uid_t holder;	/* in whose share its descriptor is, */
-	uint64_t bytes; /*   and so many */
+	uint64_t bytes; /*   and so many, */
+	uint64_t ns;	/*   and for so long it was read */
 	struct sym_strings names;
 };
 

@@ -92,9 +92,9 @@ struct agent_window {
 /*
  * Starts the process that records one kind. It ends when the other end of *pipe is closed, by
  * SIGTERM, or by itself, after a message. 0 or a negative errno after a message. Should it hang, it
- * is killed by SIGALRM so many seconds after *pipe was closed, for more than the supervisor waits.
+ * ends so many seconds after *pipe was closed, for more than the supervisor waits.
  */
-#define AGENT_RECORDER_PATIENCE 40
+extern unsigned int agent_recorder_patience;
 int agent_recorder_start(const struct options *opt, const struct agent_kind *kind, int *pipe,
 			 pid_t *pid);
 /* In a process that was forked: what its parent has open is not its affair, but for this one. */

@@ -21,6 +21,7 @@
 #include "record/recording.h"
 #include "record/uid_share.h"
 #include "symbolize/object.h"
+#include "symbolize/others.h"
 
 #define MAX_PROCESSES 16384
 #define MAX_PROGRAMS 4096
@@ -72,7 +73,7 @@ struct agent_labels {
 	struct hash_map programs;  /* of struct program */
 	struct record_share room;  /* sets, at a time */
 	uint64_t dropped;
-	bool is_full; /* for some user, in this window */
+	bool is_full; /* for some process, which has no labels */
 	struct report_label label[REPORT_MAX_LABELS];
 };
 
@@ -126,7 +127,7 @@ struct agent_labels *agent_labels_new(const char *list, size_t max_sets)
 		l->processes = HASH_MAP(struct process, key);
 		l->sets = HASH_MAP(struct set, text);
 		l->programs = HASH_MAP(struct program, key);
-		l->room = RECORD_SHARE(max_sets, "combinations of labels");
+		l->room = RECORD_SHARE(2 * max_sets, "combinations of labels");
 	}
 	return l;
 }
@@ -154,10 +155,11 @@ static bool process_stays(void *ctx, void *entry)
 
 	snprintf(path, sizeof(path), "/proc/%u", (uint32_t)p->key.pid);
 	ended = access(path, F_OK);
-	if (!p->set || (ended && p->ended))
+	if (ended && p->ended)
 		return false;
 	p->ended = ended;
-	((struct set *)l->sets.items)[p->set - 1].number = 1;
+	if (p->set)
+		((struct set *)l->sets.items)[p->set - 1].number = 1;
 	return true;
 }
 
@@ -173,27 +175,37 @@ static bool set_stays(void *ctx, void *entry)
 	return stays;
 }
 
-/* Sets that nobody has any more go; processes that were refused one are asked again. */
+static bool has_set(void *ctx, void *entry)
+{
+	(void)ctx;
+	return ((struct process *)entry)->set;
+}
+
+/* Sets that nobody has any more go; then processes that were refused one are asked again. */
 static void forget_ended(struct agent_labels *l)
 {
 	struct process *p;
 	struct set *sets = l->sets.items;
-	uint32_t n = 0;
+	uint32_t n = 0, had;
 
 	rp_hash_keep(&l->processes, process_stays, l);
 	for (uint32_t i = 0; i < l->sets.count; i++)
 		sets[i].number = sets[i].number ? ++n : 0;
 	p = l->processes.items;
 	for (uint32_t i = 0; i < l->processes.count; i++)
-		p[i].set = sets[p[i].set - 1].number;
+		p[i].set = p[i].set ? sets[p[i].set - 1].number : 0;
+	had = l->sets.count;
 	rp_hash_keep(&l->sets, set_stays, l);
+	if (l->sets.count == had)
+		return;
+	rp_hash_keep(&l->processes, has_set, NULL);
+	l->is_full = false;
 }
 
 uint64_t agent_labels_settle(struct agent_labels *l)
 {
 	if (l->is_full)
 		forget_ended(l);
-	l->is_full = false;
 	return l->dropped;
 }
 
@@ -307,8 +319,10 @@ static void read_labels(struct agent_labels *l, uint32_t pid, struct set *set)
 static uint32_t number_of(struct agent_labels *l, uint32_t pid, const struct set *read)
 {
 	struct set *set = rp_hash_find(&l->sets, read);
-	const uid_t payer = set ? 0 : record_share_user(pid);
+	uid_t payer = set ? 0 : record_share_user(pid);
 
+	if (sym_is_ours(payer))
+		payer = 0;
 	if (!set && !record_share_take(&l->room, payer, 1)) {
 		l->dropped++;
 		l->is_full = true;

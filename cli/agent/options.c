@@ -94,8 +94,8 @@ static const struct option_row own_rows[] = {
 	       .words = "container runtime pod pod_name namespace unit slice exe build_id go "
 			"context goroutine trace none"),
 	OPTION("max-series", 0, OUTPUT, NUMBER, max_series, "N",
-	       "combinations of labels at a time (1000); processes beyond have none", .least = 1,
-	       .most = 100000),
+	       "combinations of labels of a user at a time (1000); processes beyond have none",
+	       .least = 1, .most = 100000),
 	OPTION("metrics", 0, OUTPUT, TEXT, metrics, "ADDRESS",
 	       "serve a page of metrics for Prometheus there: 127.0.0.1:9499", .least = 1,
 	       .wrong = "is no address"),

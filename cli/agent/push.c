@@ -222,7 +222,8 @@ static void retry_later(struct push *p, struct lane *l, const struct push_answer
 static void sent(struct push *p, struct lane *l, struct push_item *item,
 		 const struct push_answer *a)
 {
-	const bool refused = a->refused || a->outcome == PUSH_REFUSED;
+	const bool refused = a->outcome == PUSH_REFUSED && a->refused == a->done;
+	const uint64_t rejected = a->rejected + a->refused; /* of one that was taken */
 
 	l->failures = 0;
 	l->next_ns = 0;
@@ -238,11 +239,11 @@ static void sent(struct push *p, struct lane *l, struct push_item *item,
 		drop(p, item, DROP_REFUSED);
 		return;
 	}
-	if (a->rejected && !l->rejected)
+	if (rejected && !l->rejected)
 		rp_log(RP_WARN,
 		       "%s takes windows but for a part: %" PRIu64 " profiles rejected (%.*s)",
-		       name_of(p, l), a->rejected, PUSH_REASON - 1, a->reason);
-	l->rejected += a->rejected;
+		       name_of(p, l), rejected, PUSH_REASON - 1, a->reason);
+	l->rejected += rejected;
 	l->sent++;
 	l->sent_bytes += item->bytes;
 	push_spool_remove(p->spool, item);

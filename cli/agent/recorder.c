@@ -4,16 +4,15 @@
  * by a pipe, as files that `rawprof report` reads.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <malloc.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/time.h>
 #include <unistd.h>
 
 #include "agent.h"
@@ -58,7 +57,9 @@ const struct agent_kind *agent_hist(const char *name)
 
 struct recorder {
 	int socket;
+	bool is_watched;
 	struct agent_labels *labels;
+	struct record_share room; /* in a window */
 };
 
 static struct recorder *recorder_of(const struct recording *rec)
@@ -125,7 +126,7 @@ static struct agent_window describe(const struct recording *rec, const struct re
 }
 
 struct window_room {
-	struct record_share share;
+	struct record_share *share;
 	struct record_whose *whose;
 };
 
@@ -135,8 +136,8 @@ static bool take_room(void *ctx, int32_t pid, uint64_t bytes)
 	const uid_t uid = pid > 0 ? record_whose(room->whose, (uint32_t)pid) : 0;
 
 	if (!bytes)
-		return record_share_has_room(&room->share, uid, 1);
-	record_share_add(&room->share, uid, bytes);
+		return record_share_has_room(room->share, uid, 1);
+	record_share_add(room->share, uid, bytes);
 	return true;
 }
 
@@ -144,12 +145,11 @@ static bool take_room(void *ctx, int32_t pid, uint64_t bytes)
 static int write_window(struct recording *rec, const struct report *report,
 			const struct report_options *show, FILE *f)
 {
-	struct window_room room = { RECORD_SHARE(AGENT_MAX_WINDOW / 2, "size of a window"),
-				    &rec->whose };
+	struct window_room room = { &recorder_of(rec)->room, &rec->whose };
 	struct report *less;
 	int err = f ? report_within(report, AGENT_MAX_WINDOW, take_room, &room, &less) : -ENOMEM;
 
-	record_share_free(&room.share);
+	record_share_empty(room.share);
 	if (err)
 		return err;
 	err = report_write_saved(less ? less : report, f, show);
@@ -188,43 +188,47 @@ static int take_window(void *ctx, struct recording *rec, const struct report *re
 	return err;
 }
 
-/* Nothing is ever sent to us: what there is to read is the end. */
-static bool is_over(void *ctx)
-{
-	const struct recorder *r = ctx;
-	struct pollfd fd = { .fd = r->socket, .events = POLLIN };
-
-	return poll(&fd, 1, 0) == 1;
-}
+unsigned int agent_recorder_patience = 40;
 
 /*
  * Should it hang when it is asked to end, or when the supervisor is gone, nobody may kill it: it is
- * another user's than the supervisor, who has no rights. So it ends itself, whatever it does.
+ * another user's than the supervisor, who has no rights. So a thread ends it, whatever it does.
  */
-static int end_socket;
-
-static void see_the_end(int number)
+static void *await_the_end(void *arg)
 {
-	const struct itimerval patience = { .it_value = { .tv_sec = AGENT_RECORDER_PATIENCE } };
-	struct pollfd fd = { .fd = end_socket, .events = POLLIN };
-	const int saved = errno;
+	const struct recorder *r = arg;
+	struct pollfd fd = { .fd = r->socket, .events = POLLIN };
 
-	(void)number;
-	if (poll(&fd, 1, 0) == 1)
-		setitimer(ITIMER_REAL, &patience, NULL);
-	errno = saved;
+	while (poll(&fd, 1, -1) != 1)
+		;
+	sleep(agent_recorder_patience);
+	_exit(EXIT_FAILED);
 }
 
-static int await_the_end(int socket)
+/* From when rights were given up on, as it has those of whoever starts it. */
+static void watch(struct recorder *r)
 {
-	const struct sigaction action = { .sa_handler = see_the_end, .sa_flags = SA_RESTART };
+	sigset_t all, before;
+	pthread_t thread;
 
-	end_socket = socket;
-	if (sigaction(SIGIO, &action, NULL) || signal(SIGALRM, SIG_DFL) == SIG_ERR ||
-	    fcntl(socket, F_SETOWN, getpid()) || fcntl(socket, F_SETFL, O_ASYNC))
-		return rp_fail(-errno, "signals of a socket: %s", strerror(errno));
-	see_the_end(SIGIO); /* it may be over already */
-	return 0;
+	if (r->is_watched)
+		return;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	r->is_watched = !pthread_create(&thread, NULL, await_the_end, r);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (r->is_watched)
+		pthread_detach(thread);
+}
+
+/* Nothing is ever sent to us: what there is to read is the end. */
+static bool is_over(void *ctx)
+{
+	struct recorder *r = ctx;
+	struct pollfd fd = { .fd = r->socket, .events = POLLIN };
+
+	watch(r);
+	return poll(&fd, 1, 0) == 1;
 }
 
 /* ---- its command line */
@@ -311,8 +315,11 @@ static void give_back_memory(void)
 static int run_recorder(const struct options *opt, const struct agent_kind *kind, int socket)
 {
 	const struct agent_options *own = opt->own;
-	struct recorder r = { socket, agent_labels_new(own->labels,
-						       own->max_series ? own->max_series : 1000) };
+	struct recorder r = {
+		.socket = socket,
+		.labels = agent_labels_new(own->labels, own->max_series ? own->max_series : 1000),
+		.room = RECORD_SHARE(AGENT_MAX_WINDOW / 2, "size of a window"),
+	};
 	const struct run_windows windows = { .seconds = own->window ? own->window : 10,
 					     .take = kind->text ? NULL : take_window,
 					     .is_over = is_over,
@@ -321,9 +328,7 @@ static int run_recorder(const struct options *opt, const struct agent_kind *kind
 					     .ctx = &r };
 	struct options mine = { .command = kind->name, .windows = &windows };
 	struct words words = { .argc = 0 };
-	int status = !r.labels || await_the_end(socket) || make_words(&words, own, kind)
-			     ? EXIT_FAILED
-			     : -1;
+	int status = !r.labels || make_words(&words, own, kind) ? EXIT_FAILED : -1;
 
 	if (status < 0)
 		status = options_parse(&mine, words.argc, words.argv, kind->command);
@@ -337,6 +342,7 @@ static int run_recorder(const struct options *opt, const struct agent_kind *kind
 	options_free(&mine, kind->command);
 	free(words.ids);
 	agent_labels_free(r.labels);
+	record_share_free(&r.room);
 	return status;
 }
 

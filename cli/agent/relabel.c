@@ -281,7 +281,6 @@ static int compare(const struct push_labels *a, const struct push_labels *b)
 struct origin {
 	struct push_labels labels;
 	size_t set;
-	uint64_t total;
 };
 
 static int by_labels(const void *a, const void *b)
@@ -301,6 +300,7 @@ struct split {
 	struct origin *origin;
 	size_t norigins, norigins_cap;
 	uint32_t *part_of; /* of each set */
+	uint64_t *total;   /* and of each what it has of the first value */
 	struct weight *weight;
 	struct push_series *series;
 	size_t n;
@@ -312,14 +312,15 @@ static int find_origins(const struct push_config *c, const struct report *r, str
 	int err = 0;
 
 	s->part_of = malloc((sets + 1) * sizeof(*s->part_of));
-	if (!s->part_of)
+	s->total = malloc((sets + 1) * sizeof(*s->total));
+	if (!s->part_of || !s->total)
 		return -ENOMEM;
+	report_label_set_totals(r, s->total);
 	for (size_t i = 0; i < sets && !err; i++) {
 		struct origin o = { .set = i };
 
 		s->part_of[i] = NO_PART;
-		if (report_label_set_total(r, i, &o.total) && labels_of(c, r, i, &o.labels, &err) &&
-		    !err) {
+		if (s->total[i] != UINT64_MAX && labels_of(c, r, i, &o.labels, &err) && !err) {
 			err = RP_PUSH(s->origin, s->norigins, s->norigins_cap, o);
 			if (!err)
 				continue;
@@ -345,7 +346,7 @@ static int number_parts(struct split *s)
 			s->series[s->n++].labels = o->labels;
 			o->labels = (struct push_labels){ 0 };
 		}
-		s->weight[s->n - 1].value += o->total;
+		s->weight[s->n - 1].value += s->total[o->set];
 		s->part_of[o->set] = (uint32_t)(s->n - 1);
 	}
 	return 0;
@@ -435,6 +436,7 @@ int push_series_make(const struct push_config *c, const struct report *r, struct
 	free(s.origin);
 	free(s.part_of);
 	free(s.weight);
+	free(s.total);
 	if (err) {
 		push_series_free(s.series, s.n);
 		return err;

@@ -45,14 +45,14 @@ struct agent_store {
 /* ---- the directory */
 
 /* A link on the way would let its owner choose where files of ours are written and removed. */
-static int open_dir(const char *path)
+static int open_dir(const char *path, int flags)
 {
-	const struct open_how how = { .flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC,
+	const struct open_how how = { .flags = flags | O_DIRECTORY | O_CLOEXEC,
 				      .resolve = RESOLVE_NO_SYMLINKS };
 	int fd = (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
 
 	if (fd < 0 && errno == ENOSYS) /* Linux 5.6 */
-		fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		fd = open(path, flags | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	return fd < 0 ? -errno : fd;
 }
 
@@ -87,7 +87,7 @@ static int make_dir(const char *path)
 	while (n && path[n - 1] != '/')
 		n--;
 	snprintf(parent, sizeof(parent), "%.*s", n ? (int)n : 1, n ? path : ".");
-	fd = open_dir(parent);
+	fd = open_dir(parent, O_PATH);
 	if (fd < 0)
 		return fd;
 	err = mkdirat(fd, path + n, 0700) ? -errno : 0;
@@ -97,12 +97,12 @@ static int make_dir(const char *path)
 
 static int find_dir(const char *path, int *out)
 {
-	int fd = open_dir(path), err;
+	int fd = open_dir(path, O_RDONLY), err;
 
 	if (fd == -ENOENT) {
 		fd = make_dir(path);
 		if (!fd || fd == -EEXIST)
-			fd = open_dir(path);
+			fd = open_dir(path, O_RDONLY);
 	}
 	if (fd == -ELOOP || fd == -ENOTDIR)
 		return rp_fail(fd,
@@ -206,29 +206,36 @@ static unsigned int bits_of(uint64_t bytes)
 }
 
 /*
- * Whoever makes much happen makes windows large, and takes no others away by that: those of at
- * least eight times the size that half of the kind's have, by powers of two, go before all others.
+ * Whoever makes much happen makes windows large, and takes not all others away by that: those of at
+ * least eight times the size that half of the kind's have, by powers of two, go before all others
+ * while they have more than a quarter of what there may be.
  */
 static void remove_large(struct agent_store *s, const char *kind)
 {
 	size_t count[65] = { 0 }, n = 0, half = 0, to = s->first;
+	uint64_t bytes[65] = { 0 }, all = 0;
 	unsigned int large = 3;
 
 	for (size_t i = s->first; i < s->n; i++)
 		if (!strcmp(s->file[i].kind, kind)) {
 			count[bits_of(s->file[i].bytes)]++;
+			bytes[bits_of(s->file[i].bytes)] += s->file[i].bytes;
 			n++;
 		}
 	for (unsigned int bits = 0; half * 2 < n; bits++, large++)
 		half += count[bits];
+	for (unsigned int bits = large; bits < 65; bits++)
+		all += bytes[bits];
 	for (size_t i = s->first; i < s->n; i++) {
 		const struct file f = s->file[i];
 
-		if (i + 1 < s->n && s->state.bytes > s->keep_bytes && bits_of(f.bytes) >= large &&
-		    !strcmp(f.kind, kind))
+		if (i + 1 < s->n && s->state.bytes > s->keep_bytes && all > s->keep_bytes / 4 &&
+		    bits_of(f.bytes) >= large && !strcmp(f.kind, kind)) {
 			remove_file(s, &f);
-		else
+			all -= f.bytes;
+		} else {
 			s->file[to++] = f;
+		}
 	}
 	s->n = to;
 }

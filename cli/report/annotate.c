@@ -30,7 +30,7 @@
 #define LONGEST_FUNCTION (1 << 20)
 /* The file says how long names are, which stand at each call: so much of a line, and in all. */
 #define LONGEST_LINE 4096
-#define MOST_TEXT (64u << 20)
+#define MOST_TEXT (256u << 20)
 #define OBJDUMP_MEMORY (2ull << 30) /* for what another user owns */
 
 /* How objdump ends that has not begun, as of a shell. */
@@ -106,7 +106,7 @@ int report_annotate_line(struct annotation *a, const char *line, uint64_t below)
 	take_places(a, below, &l);
 	*a->bytes += sizeof(l) + strlen(line);
 	if (*a->bytes > MOST_TEXT)
-		err = rp_fail(-EFBIG, "--annotate: its code takes more than 64 MB as text");
+		err = rp_fail(-EFBIG, "--annotate: its code takes more than 256 MB as text");
 	if (!err)
 		err = RP_PUSH(code->lines, code->n, code->capacity, l);
 	if (err)

@@ -407,7 +407,7 @@ int report_change_frames(const struct report *r, int (*change)(void *ctx, struct
  * what is wrong with the expression. */
 int report_select(const struct report *r, const char *expression, struct report **out,
 		  char why[REPORT_WHY]);
-/* NULL if it has no more than @most bytes, before it is packed. Else all samples, without frames of
+/* NULL if it has no more than @most bytes, about, in a file. Else all samples, without frames of
  * those who may take no more: asked with 0 bytes before each, and told with what it took. */
 typedef bool report_take_fn(void *ctx, int32_t pid, uint64_t bytes);
 int report_within(const struct report *r, uint64_t most, report_take_fn *take, void *ctx,
@@ -541,7 +541,7 @@ bool report_diff_worst(const struct report_diff *d, double above,
  */
 enum { REPORT_KEEP_COMM = 1, REPORT_KEEP_PID = 2, REPORT_KEEP_TID = 4, REPORT_KEEP_LABELS = 8 };
 size_t report_label_sets(const struct report *r);
-bool report_label_set_total(const struct report *r, size_t set, uint64_t *first); /* has it any? */
+void report_label_set_totals(const struct report *r, uint64_t *first); /* UINT64_MAX: none */
 /* NULL: the set has no such label, or it is a number. */
 const char *report_label_text(const struct report *r, size_t set, const char *key);
 int report_split(const struct report *r, const uint32_t *part_of, size_t n, unsigned int keep,

@@ -62,7 +62,7 @@ struct program_config {
 	uint32_t by_pid;    /* only processes in the map pids */
 	uint32_t by_tid;    /* only threads in the map tids */
 	uint32_t cgroup_level;
-	/* With it the hash of a stack begins, so that none can be made that another stack has */
+	/* The hash of a stack begins with it: none can be made that another process's has */
 	uint64_t hash_secret;
 	uint64_t ns_device, ns_inode; /* of the pid namespace to count in; 0: the machine's own */
 	uint64_t cgroup_id;

@@ -390,7 +390,7 @@ FUNC(stack_hash),
 	/*
 	 * R0 = hash of task and stacks. Two stacks that differ in one frame never collide, for
 	 * every step can be undone; any two do with a chance of 2^-64. Who would choose frames so
-	 * that they do does not know the secret.
+	 * that they do with another process's does not know the secret.
 	 */
 	LDX(DW, R0, R8, PUBLISHED_HASH),
 	WHEN(struct program_config, deep_bytes),

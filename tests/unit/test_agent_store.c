@@ -119,6 +119,18 @@ START_TEST(large_ones_go_first)
 }
 END_TEST
 
+/* An hour in which much happened is what one looks for later. */
+START_TEST(some_large_ones_stay)
+{
+	open_store(2000000, 0);
+	for (int i = 0; i < 300; i++)
+		ck_assert_int_eq(put("cpu", i, i >= 150 && i < 154 ? 100000 : 10000), 0);
+	for (int i = 0; i < 300; i++)
+		ck_assert_int_eq(there("cpu", i), i >= 300 - 4 - 160);
+	agent_store_close(store);
+}
+END_TEST
+
 /* Where all are of a size the oldest go. */
 START_TEST(the_oldest_go)
 {
@@ -161,6 +173,7 @@ int main(void)
 	tcase_add_checked_fixture(tc, make_home, remove_home);
 	tcase_add_test(tc, made_where_no_link_leads);
 	tcase_add_test(tc, large_ones_go_first);
+	tcase_add_test(tc, some_large_ones_stay);
 	tcase_add_test(tc, the_oldest_go);
 	tcase_add_test(tc, times_of_a_recorder);
 	suite_add_tcase(suite, tc);

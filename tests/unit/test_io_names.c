@@ -46,7 +46,7 @@ START_TEST(all_groups_have_names)
 	}
 	nftw(root, compare, 16, FTW_PHYS | FTW_MOUNT);
 	ck_assert_int_ge(found, 1);
-	ck_assert_int_le(misnamed, found / 10); /* some are made, and go, meanwhile */
+	ck_assert_int_le(misnamed, found / 10 + 2); /* some are made, and go, meanwhile */
 	ck_assert_str_eq(io_cgroup_path(&names, 1ull << 60, text), "cgroup-1152921504606846976");
 	io_names_free(&names);
 }
