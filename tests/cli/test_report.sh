@@ -213,7 +213,7 @@ if command -v objdump >/dev/null; then
 	is '--annotate: long lines are cut' "$(awk 'length > 4000 { n++ } length > 4200 { n = "long" } END { print n }' "$out")" 3
 	run env PATH="$tmp/long:$PATH" LINES_OF_IT=70000 "$rawprof" report --annotate work_60 "$tmp/cpu.rawprof"
 	is '--annotate: more than there is room for' $status 1
-	has '--annotate: and why' "$err" 'more than 64 MB'
+	has '--annotate: and why' "$err" 'more than 256 MB'
 	cp "$work/split" "$tmp/program"
 	keep gone cpu -d 1 -- "$tmp/program"
 	cp "$work/naps" "$tmp/program"

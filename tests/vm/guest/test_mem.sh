@@ -65,7 +65,9 @@ is 'samples: of each byte' "$(of case_calloc)" 20
 mkfifo "$tmp/gate"
 "$work/mem_exact" 20 "$tmp/gate" >"$tmp/want" &
 pid=$!
-sleep 5 >"$tmp/gate" & # it goes on then
+exec 9>"$tmp/gate" # it has come so far
+sleep 10 >&9 9>&- &  # it goes on then
+exec 9>&-
 name=attached
 recorded -p $pid --weight alloc_space
 is 'attached: the program goes on' "$(wait $pid && grep -c '^case_' "$tmp/want")" 17
