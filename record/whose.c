@@ -4,6 +4,13 @@
 
 #include "whose.h"
 
+uid_t record_payer(uint32_t pid)
+{
+	const uid_t uid = record_share_user(pid);
+
+	return sym_is_ours(uid) ? 0 : uid;
+}
+
 uid_t record_whose(struct record_whose *w, uint32_t pid)
 {
 	const uint64_t now = rp_monotonic_ns();
@@ -12,9 +19,7 @@ uid_t record_whose(struct record_whose *w, uint32_t pid)
 
 	if (w->known[i].pid == pid && now - w->known[i].at_ns < NS_PER_SECOND)
 		return w->known[i].uid;
-	uid = record_share_user(pid);
-	if (sym_is_ours(uid))
-		uid = 0;
+	uid = record_payer(pid);
 	w->known[i].pid = pid;
 	w->known[i].uid = uid;
 	w->known[i].at_ns = now;

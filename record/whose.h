@@ -17,6 +17,8 @@ struct record_whose {
 };
 
 /* 0: root or us, who do not pay; RECORD_UID_UNKNOWN: it has ended. */
+uid_t record_payer(uint32_t pid);
+/* The same, or what it was in the last second. */
 uid_t record_whose(struct record_whose *w, uint32_t pid);
 
 /* A share after so many bytes for which nobody pays, so that most recordings ask nobody's user. */

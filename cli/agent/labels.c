@@ -19,9 +19,8 @@
 #include "base/hash.h"
 #include "base/grow.h"
 #include "record/recording.h"
-#include "record/uid_share.h"
+#include "record/whose.h"
 #include "symbolize/object.h"
-#include "symbolize/others.h"
 
 #define MAX_PROCESSES 16384
 #define MAX_PROGRAMS 4096
@@ -319,10 +318,8 @@ static void read_labels(struct agent_labels *l, uint32_t pid, struct set *set)
 static uint32_t number_of(struct agent_labels *l, uint32_t pid, const struct set *read)
 {
 	struct set *set = rp_hash_find(&l->sets, read);
-	uid_t payer = set ? 0 : record_share_user(pid);
+	const uid_t payer = set ? 0 : record_payer(pid);
 
-	if (sym_is_ours(payer))
-		payer = 0;
 	if (!set && !record_share_take(&l->room, payer, 1)) {
 		l->dropped++;
 		l->is_full = true;

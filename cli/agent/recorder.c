@@ -125,19 +125,15 @@ static struct agent_window describe(const struct recording *rec, const struct re
 	return w;
 }
 
-struct window_room {
-	struct record_share *share;
-	struct record_whose *whose;
-};
-
 static bool take_room(void *ctx, int32_t pid, uint64_t bytes)
 {
-	struct window_room *room = ctx;
-	const uid_t uid = pid > 0 ? record_whose(room->whose, (uint32_t)pid) : 0;
+	struct recording *rec = ctx;
+	struct record_share *room = &recorder_of(rec)->room;
+	const uid_t uid = pid > 0 ? record_whose(&rec->whose, (uint32_t)pid) : 0;
 
 	if (!bytes)
-		return record_share_has_room(room->share, uid, 1);
-	record_share_add(room->share, uid, bytes);
+		return record_share_has_room(room, uid, 1);
+	record_share_add(room, uid, bytes);
 	return true;
 }
 
@@ -145,11 +141,10 @@ static bool take_room(void *ctx, int32_t pid, uint64_t bytes)
 static int write_window(struct recording *rec, const struct report *report,
 			const struct report_options *show, FILE *f)
 {
-	struct window_room room = { &recorder_of(rec)->room, &rec->whose };
 	struct report *less;
-	int err = f ? report_within(report, AGENT_MAX_WINDOW, take_room, &room, &less) : -ENOMEM;
+	int err = f ? report_within(report, AGENT_MAX_WINDOW, take_room, rec, &less) : -ENOMEM;
 
-	record_share_empty(room.share);
+	record_share_empty(&recorder_of(rec)->room);
 	if (err)
 		return err;
 	err = report_write_saved(less ? less : report, f, show);

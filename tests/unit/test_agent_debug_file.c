@@ -2,36 +2,17 @@
 /* The path of a file that a server asks for is that of an attacker's mapping. */
 #include <check.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/mount.h>
-#include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "cli/agent/push.h"
 
+#include "fuse_mount.h"
+
 #define BUILD_ID "00112233445566778899"
 
 static char dir[] = "/tmp/test_debug_fileXXXXXX";
-
-/* A file system of a user's, opened to all, that nobody answers for. */
-static int serve(const char *place)
-{
-	char options[128];
-	int fd;
-
-	mknod("fuse", S_IFCHR | 0600, makedev(10, 229));
-	fd = open("fuse", O_RDWR | O_CLOEXEC);
-	snprintf(options, sizeof(options),
-		 "fd=%d,rootmode=40000,user_id=1000,group_id=0,allow_other", fd);
-	if (fd < 0 || unshare(CLONE_NEWNS) || mount("", "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
-	    mount("user_id=0", place, "fuse", MS_NOSUID | MS_NODEV, options))
-		return -1;
-	return fd;
-}
 
 static int asked(const char *name)
 {
@@ -43,7 +24,7 @@ static int asked(const char *name)
 
 START_TEST(nobody_is_asked_who_may_not_answer)
 {
-	const int fd = serve("served");
+	const int fd = serve_nothing("served");
 
 	if (fd < 0) {
 		printf("skip: no FUSE here\n");

@@ -4,16 +4,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mount.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "symbolize/proc.h"
+
+#include "fuse_mount.h"
 
 static char dir[] = "/tmp/rawprof-in-root-XXXXXX";
 
@@ -130,28 +129,12 @@ START_TEST(nothing_stays_open)
 }
 END_TEST
 
-/* A file system of a user's, that calls itself one of root's, and nobody answers for. */
-static int serve(const char *place)
-{
-	char options[128];
-	int fd;
-
-	mknod("fuse", S_IFCHR | 0600, makedev(10, 229));
-	fd = open("fuse", O_RDWR | O_CLOEXEC);
-	snprintf(options, sizeof(options),
-		 "fd=%d,rootmode=40000,user_id=1000,group_id=0,allow_other", fd);
-	if (fd < 0 || unshare(CLONE_NEWNS) || mount("", "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
-	    mount("user_id=0", place, "fuse", MS_NOSUID | MS_NODEV, options))
-		return -1;
-	return fd;
-}
-
 START_TEST(nobody_is_asked_who_may_not_answer)
 {
 	int fd;
 
 	ck_assert_int_eq(mkdir("7/root/a/served", 0755), 0);
-	fd = serve("7/root/a/served");
+	fd = serve_nothing("7/root/a/served");
 	if (fd < 0) {
 		printf("skip: no FUSE here\n");
 		return;
