@@ -142,8 +142,8 @@ bool agent_label_wanted(const char *list, const char *key);
 /* Whether they are labels that there are, or "none". */
 bool agent_labels_ok(const char *list);
 /*
- * These labels (NULL: all), in at most so many combinations of a user's processes, twice as many of
- * all users', and as many of root's. NULL: no memory.
+ * These labels (NULL: all), in at most so many combinations of a user's processes, root too, and
+ * twice as many of all users but root. NULL: no memory.
  */
 struct agent_labels *agent_labels_new(const char *list, size_t max_sets);
 void agent_labels_free(struct agent_labels *l);

@@ -142,6 +142,12 @@ void agent_labels_free(struct agent_labels *l)
 	free(l);
 }
 
+/* One user has at most half of all, so that root's count twice. */
+static uint64_t cost_of(uid_t payer)
+{
+	return payer ? 1 : 2;
+}
+
 /* ---- what is forgotten */
 
 /* One that has ended may have samples in the window that has just begun, but not in the next. */
@@ -169,7 +175,7 @@ static bool set_stays(void *ctx, void *entry)
 	const bool stays = set->number;
 
 	if (!stays)
-		record_share_give(&l->room, set->payer, 1);
+		record_share_give(&l->room, set->payer, cost_of(set->payer));
 	set->number = 0;
 	return stays;
 }
@@ -320,7 +326,7 @@ static uint32_t number_of(struct agent_labels *l, uint32_t pid, const struct set
 	struct set *set = rp_hash_find(&l->sets, read);
 	const uid_t payer = set ? 0 : record_payer(pid);
 
-	if (!set && !record_share_take(&l->room, payer, 1)) {
+	if (!set && !record_share_take(&l->room, payer, cost_of(payer))) {
 		l->dropped++;
 		l->is_full = true;
 		return 0;

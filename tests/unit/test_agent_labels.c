@@ -83,10 +83,11 @@ START_TEST(one_user_does_not_take_all)
 	ck_exe(start(USER, "b"), "b");
 	ck_exe(start(USER, "c"), NULL);
 	ck_exe(start(USER + 1, "d"), "d");
-	ck_exe(start(0, "e"), "e"); /* root pays nothing */
+	ck_exe(start(0, "e"), "e"); /* beside what users have */
 	ck_exe(start(0, "f"), "f");
+	ck_exe(start(0, "g"), NULL);
 	ck_exe(child[0], "a");
-	ck_assert_uint_eq(agent_labels_settle(labels), 1);
+	ck_assert_uint_eq(agent_labels_settle(labels), 2);
 }
 END_TEST
 
