@@ -7,6 +7,7 @@
 
 #include <rawprof/unwind.h>
 
+#include "base/budget.h"
 #include "base/grow.h"
 #include "base/hash.h"
 #include "base/machine.h"
@@ -37,11 +38,16 @@ struct named {
  */
 #define INLINED_ROOM (REPORT_MAX_STACK - STACK_DEEPEST - 1024 - SYM_INLINE_MAX)
 
+enum { NAMED_SLOT = 2 * sizeof(struct hash_slot) };
+
 struct names {
 	struct recording *rec;
 	struct report *report;
 	struct hash_map named; /* of struct named */
 	struct name_ids ids;
+	struct record_share memory;
+	uint64_t has; /* bytes of all, of which those since the last stack are whose that was */
+	uid_t last;
 };
 
 static uint64_t mix(uint64_t a, uint64_t b)
@@ -60,6 +66,7 @@ int record_names_open(struct names **out, struct recording *rec, struct report *
 	names->rec = rec;
 	names->named = HASH_MAP(struct named, what);
 	names->report = report;
+	names->memory = RECORD_SHARE(rp_memory_most(), "memory for a report");
 	*out = names;
 	return 0;
 }
@@ -67,10 +74,24 @@ int record_names_open(struct names **out, struct recording *rec, struct report *
 void record_names_close(struct names *names)
 {
 	if (names) {
+		record_share_free(&names->memory);
 		rp_hash_free(&names->named);
 		free(names->ids.id);
 	}
 	free(names);
+}
+
+bool record_names_have_room(struct names *n, uint32_t pid)
+{
+	const uint64_t has =
+		report_memory(n->report) + n->named.count * (sizeof(struct named) + NAMED_SLOT);
+
+	if (n->rec->looks.is_free)
+		return true;
+	record_share_add(&n->memory, n->last, has - n->has);
+	n->has = has;
+	n->last = has < n->memory.most / 8 ? 0 : record_whose(&n->rec->whose, pid);
+	return !n->last || record_share_has_room(&n->memory, n->last, 1);
 }
 
 static enum report_frame_kind frame_kind(enum sym_kind kind)

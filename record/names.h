@@ -23,6 +23,9 @@ struct names;
 
 int record_names_open(struct names **out, struct recording *rec, struct report *report);
 void record_names_close(struct names *names);
+/* False: this process's user may have no more frames, which is said: stacks that are all different
+ * take much more memory in a report than in the ring. To be asked before each stack. */
+bool record_names_have_room(struct names *names, uint32_t pid);
 
 /*
  * Frames, or ids of frames in a report, leaf first. An address gives one; with --inline one more

@@ -75,10 +75,14 @@ int record_frames(struct recording *rec, struct names *names, const struct stack
 	size_t nkernel = kernel->kernel_bytes / 8;
 	/* A perf event interrupts; a tracepoint is called, from a return address. */
 	size_t ours = record_own_frames(rec, kernel->frames, nkernel);
-	int err = record_managed_alone(rec, r)
-			  ? 0
-			  : record_names_intern(names, NULL, kernel->frames + ours, nkernel - ours,
-						ours ? NAMES_RETURN : NAMES_AT, ids);
+	int err;
+
+	if (!record_names_have_room(names, (uint32_t)(r->pid_tgid >> 32)))
+		return 0;
+	err = record_managed_alone(rec, r)
+		      ? 0
+		      : record_names_intern(names, NULL, kernel->frames + ours, nkernel - ours,
+					    ours ? NAMES_RETURN : NAMES_AT, ids);
 
 	if (!err)
 		err = record_names_intern_user(

@@ -154,10 +154,13 @@ static void __attribute__((noreturn)) run_child(char **program, const struct chi
 	struct pollfd go = { .fd = fds->gate, .events = POLLIN };
 	/* Whatever it looks for once it is watched would be seen as the program's own. */
 	char path[PATH_MAX];
-	const bool found = find_path(program[0], path);
+	bool found;
 	sigset_t none;
 	int err;
 
+	if (geteuid()) /* what it runs is what its user may run */
+		record_keep_capabilities(0);
+	found = find_path(program[0], path);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	signal(SIGPIPE, SIG_DFL);

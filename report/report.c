@@ -69,6 +69,25 @@ void report_free(struct report *r)
 	free(r);
 }
 
+/* Of an entry of a set, and of where it is found. */
+static uint64_t set_memory(const struct hash_map *set)
+{
+	return (uint64_t)set->count * (set->size + 2 * sizeof(struct hash_slot));
+}
+
+uint64_t report_memory(const struct report *r)
+{
+	const struct hash_map *const sets[] = { &r->mappings, &r->functions, &r->frames,
+						&r->label_sets, &r->samples };
+	uint64_t bytes = r->strings.len + (uint64_t)r->strings.count * 24 +
+			 (uint64_t)r->nnodes * (sizeof(struct node) + 2 * sizeof(struct hash_slot));
+
+	for (size_t i = 0; i < sizeof(sets) / sizeof(sets[0]); i++)
+		bytes += set_memory(sets[i]);
+	return bytes + r->samples.count * r->ntypes * sizeof(*r->values) +
+	       r->stream->n * sizeof(*r->stream->moments);
+}
+
 int report_frame_add(struct report *r, const struct report_frame *frame, uint32_t *id)
 {
 	struct mapping m = { .start = frame->map_start,

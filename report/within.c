@@ -1,41 +1,79 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A profile that others made as large as they liked, in the size that it may have. */
+#include <errno.h>
+#include <stdlib.h>
+
 #include "copy.h"
 
 /* What it may take in a file: all but names packs well, and they need not. */
 static uint64_t bytes_of(const struct report *r)
 {
-	enum { NODE = 2, FRAME = 16, SAMPLE = 8 };
+	enum { NODE = 4, FRAME = 16, SAMPLE = 8 };
 
 	return (uint64_t)r->strings.len + (uint64_t)r->nnodes * NODE +
 	       (uint64_t)r->frames.count * FRAME + (uint64_t)r->samples.count * SAMPLE;
 }
 
-static int add(struct copying *c, uint32_t sample, report_take_fn *take, void *ctx)
+struct room {
+	uint64_t most;
+	report_take_fn *take;
+	void *ctx;
+};
+
+static int add(struct copying *c, uint32_t sample, const struct room *room)
 {
 	const int32_t pid = sample_of(c->from, sample)->pid;
 	const uint64_t before = bytes_of(c->to);
-	const int err = take(ctx, pid, 0) ? report_copy_whole(c, sample)
-					  : report_copy_sample(c, sample, 0, NULL);
+	const int err = room->take(room->ctx, room->most, pid, 0)
+				? report_copy_whole(c, sample)
+				: report_copy_sample(c, sample, 0, NULL);
 
 	if (!err && bytes_of(c->to) > before)
-		take(ctx, pid, bytes_of(c->to) - before);
+		room->take(room->ctx, room->most, pid, bytes_of(c->to) - before);
 	return err;
 }
 
-int report_within(const struct report *r, uint64_t most, report_take_fn *take, void *ctx,
-		  struct report **out)
+static int copy_within(const struct report *r, const struct room *room, struct report **out)
 {
 	struct copying c;
-	int err;
+	int err = report_copy_begin(&c, r);
 
-	*out = NULL;
-	if (bytes_of(r) <= most)
-		return 0;
-	err = report_copy_begin(&c, r);
 	for (uint32_t i = 0; i < r->samples.count && !err; i++)
-		err = add(&c, i, take, ctx);
+		err = add(&c, i, room);
 	if (!err)
 		err = report_copy_stream(&c);
 	return report_copy_end(&c, err, out);
+}
+
+static int write_all(const struct report *r, const struct report_options *show, char **data,
+		     size_t *size)
+{
+	FILE *f = open_memstream(data, size);
+	int err = f ? report_write_saved(r, f, show) : -ENOMEM;
+
+	if (f && fclose(f) && !err)
+		err = -ENOMEM;
+	return err;
+}
+
+/* How well it packs is known only once it is written. */
+int report_write_within(const struct report *r, uint64_t most, report_take_fn *take, void *ctx,
+			const struct report_options *show, char **data, size_t *size)
+{
+	struct room room = { .most = most / 2, .take = take, .ctx = ctx };
+	struct report *less = NULL;
+	int err;
+
+	*data = NULL;
+	err = write_all(r, show, data, size);
+	for (; !err && *size > most && room.most; room.most /= 2) {
+		free(*data);
+		*data = NULL;
+		err = copy_within(r, &room, &less);
+		if (!err)
+			err = write_all(less, show, data, size);
+		report_free(less);
+		less = NULL;
+	}
+	return err;
 }

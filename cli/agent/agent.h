@@ -72,7 +72,8 @@ struct agent_kind {
 };
 /* NULL: there is none of this name. */
 const struct agent_kind *agent_kind(const char *name);
-extern const struct agent_kind agent_kinds[]; /* ends with a NULL name */
+#define AGENT_KINDS 5
+extern const struct agent_kind agent_kinds[AGENT_KINDS + 1]; /* ends with a NULL name */
 const struct agent_kind *agent_hist(const char *name);
 
 /* What precedes each window in the pipe. Times: ns since 1970; else ns. */

@@ -61,29 +61,43 @@ struct push_symbols {
 
 /* ---- which */
 
+static void meet_one(struct push_symbols *s, const char *path, const char *build_id)
+{
+	struct wanted w = { .path = "" };
+	bool is_new;
+
+	if (*path != '/' || strlen(path) >= sizeof(w.path) ||
+	    strlen(build_id) >= sizeof(w.build_id))
+		return;
+	memcpy(w.build_id, build_id, strlen(build_id));
+	memcpy(w.path, path, strlen(path));
+	if (!rp_hash_add_within(&s->asked, &w, MAX_ASKED, &is_new) || !is_new)
+		return;
+	RP_PUSH(s->queue, s->n, s->capacity, w); /* without memory: not asked about */
+}
+
+/* From another one on each time: whoever maps many files first fills not the queue for ever. */
 void push_symbols_meet(struct push_symbols *s, const struct report *r)
 {
 	const char *path, *build_id;
-	size_t at = 0;
-	bool is_new;
+	size_t at = 0, end = 0, first;
 
-	if (s && s->first) { /* while windows come faster than answers, it is never empty */
-		s->n -= s->first;
+	if (!s)
+		return;
+	/* While windows come faster than answers, it is never empty. */
+	s->n -= s->first;
+	if (s->first)
 		memmove(s->queue, s->queue + s->first, s->n * sizeof(*s->queue));
-		s->first = 0;
-	}
-	while (s && s->n - s->first < MAX_QUEUE && report_next_module(r, &at, &path, &build_id)) {
-		struct wanted w = { .path = "" };
-
-		if (*path != '/' || strlen(path) >= sizeof(w.path) ||
-		    strlen(build_id) >= sizeof(w.build_id))
-			continue;
-		memcpy(w.build_id, build_id, strlen(build_id));
-		memcpy(w.path, path, strlen(path));
-		if (!rp_hash_add_within(&s->asked, &w, MAX_ASKED, &is_new) || !is_new)
-			continue;
-		if (RP_PUSH(s->queue, s->n, s->capacity, w))
-			return;
+	s->first = 0;
+	while (report_next_module(r, &at, &path, &build_id))
+		end++;
+	first = end ? rp_monotonic_ns() % end : 0;
+	at = 0;
+	for (size_t i = 0; i < first + end && s->n < MAX_QUEUE; i++) {
+		if (i == end)
+			at = 0;
+		if (report_next_module(r, &at, &path, &build_id) && i >= first)
+			meet_one(s, path, build_id);
 	}
 }
 

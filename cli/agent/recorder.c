@@ -19,7 +19,7 @@
 #include "cli/commands.h"
 #include "cli/run.h"
 
-const struct agent_kind agent_kinds[] = {
+const struct agent_kind agent_kinds[AGENT_KINDS + 1] = {
 	{ "cpu", &cpu_command, { NULL } },
 	{ "offcpu", &offcpu_command, { NULL } },
 	{ "lock", &lock_command, { "--stacks", NULL } },
@@ -125,31 +125,20 @@ static struct agent_window describe(const struct recording *rec, const struct re
 	return w;
 }
 
-static bool take_room(void *ctx, int32_t pid, uint64_t bytes)
+/* Names may be long, and stacks many: whose they are has to leave room for the others. */
+static bool take_room(void *ctx, uint64_t of, int32_t pid, uint64_t bytes)
 {
 	struct recording *rec = ctx;
 	struct record_share *room = &recorder_of(rec)->room;
 	const uid_t uid = pid > 0 ? record_whose(&rec->whose, (uint32_t)pid) : 0;
 
+	if (room->most != of)
+		record_share_empty(room);
+	room->most = of;
 	if (!bytes)
 		return record_share_has_room(room, uid, 1);
 	record_share_add(room, uid, bytes);
 	return true;
-}
-
-/* Names may be long, and stacks many: whose they are has to leave room for the others. */
-static int write_window(struct recording *rec, const struct report *report,
-			const struct report_options *show, FILE *f)
-{
-	struct report *less;
-	int err = f ? report_within(report, AGENT_MAX_WINDOW, take_room, rec, &less) : -ENOMEM;
-
-	record_share_empty(&recorder_of(rec)->room);
-	if (err)
-		return err;
-	err = report_write_saved(less ? less : report, f, show);
-	report_free(less);
-	return err;
 }
 
 static int take_window(void *ctx, struct recording *rec, const struct report *report,
@@ -159,11 +148,9 @@ static int take_window(void *ctx, struct recording *rec, const struct report *re
 	const struct recorder *r = ctx;
 	char *data = NULL;
 	size_t size = 0;
-	FILE *f = open_memstream(&data, &size);
-	int err = write_window(rec, report, show, f);
+	int err = report_write_within(report, AGENT_MAX_WINDOW, take_room, rec, show, &data, &size);
 
-	if (f && fclose(f) && !err)
-		err = -ENOMEM;
+	recorder_of(rec)->room.most = 0; /* of the next */
 	w.blind_ns = blind_ns;
 	w.unlabelled = agent_labels_settle(r->labels);
 	w.size = size;
@@ -313,7 +300,7 @@ static int run_recorder(const struct options *opt, const struct agent_kind *kind
 	struct recorder r = {
 		.socket = socket,
 		.labels = agent_labels_new(own->labels, own->max_series ? own->max_series : 1000),
-		.room = RECORD_SHARE(AGENT_MAX_WINDOW / 2, "size of a window"),
+		.room = RECORD_SHARE(0, "size of a window"),
 	};
 	const struct run_windows windows = { .seconds = own->window ? own->window : 10,
 					     .take = kind->text ? NULL : take_window,

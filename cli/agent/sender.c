@@ -44,7 +44,6 @@ struct sender {
 	struct push_config config;
 	struct push_http *http;
 	struct job job[PUSH_MAX_TARGETS];
-	uint8_t hopeless[PUSH_MAX_TARGETS]; /* so many windows more are given up early */
 	struct push_symbols *symbols[PUSH_MAX_TARGETS]; /* NULL: it is sent no files */
 };
 
@@ -185,7 +184,6 @@ static void begin_job(struct sender *s, const struct push_order *order, int fd)
 }
 
 enum { BAD_REQUEST = 400, TOO_LARGE = 413 };
-#define HOPELESS 30 /* windows */
 
 /* What can be had later, and what never. */
 static enum push_outcome outcome_of(const struct push_http_result *r)
@@ -201,19 +199,6 @@ static enum push_outcome outcome_of(const struct push_http_result *r)
 	if (s == 401 || s == 403 || s == 404 || s == 407 || s == 408 || s == 425 || s == 429)
 		return PUSH_LATER;
 	return s >= 400 && s < 500 ? PUSH_REFUSED : PUSH_LATER;
-}
-
-/* A server that takes nothing at all is not asked about each service of each window. */
-static void give_up(struct sender *s, struct job *j)
-{
-	uint8_t *hopeless = &s->hopeless[j->target];
-
-	if (*hopeless && j->refused == j->at) {
-		j->refused = (uint32_t)j->n;
-		j->at = j->refused;
-	}
-	if (j->at >= j->n)
-		*hopeless = j->refused < j->n ? 0 : *hopeless ? *hopeless - 1 : HOPELESS;
 }
 
 /*
@@ -250,7 +235,6 @@ static void take_result(void *call, const struct push_http_result *r)
 	j->refused += outcome == PUSH_REFUSED ? j->count : 0;
 	j->at += j->count;
 	j->count <<= outcome == PUSH_SENT;
-	give_up(s, j);
 	if (j->at >= j->n) {
 		end_job(s, j, &a);
 		return;

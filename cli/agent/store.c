@@ -205,32 +205,50 @@ static unsigned int bits_of(uint64_t bytes)
 	return bytes ? 64 - (unsigned int)__builtin_clzll(bytes) : 0;
 }
 
-/*
- * Whoever makes much happen makes windows large, and takes not all others away by that: those of at
- * least eight times the size that half of the kind's have, by powers of two, go before all others
- * while they have more than a quarter of what there may be.
- */
-static void remove_large(struct agent_store *s, const char *kind)
+/* How many bits sizes have from eight times that which half of the kind's have, by powers of two. */
+static unsigned int large_bits(const struct agent_store *s, const char *kind)
 {
-	size_t count[65] = { 0 }, n = 0, half = 0, to = s->first;
-	uint64_t bytes[65] = { 0 }, all = 0;
-	unsigned int large = 3;
+	size_t count[65] = { 0 }, n = 0, half = 0;
+	unsigned int bits = 0;
 
 	for (size_t i = s->first; i < s->n; i++)
 		if (!strcmp(s->file[i].kind, kind)) {
 			count[bits_of(s->file[i].bytes)]++;
-			bytes[bits_of(s->file[i].bytes)] += s->file[i].bytes;
 			n++;
 		}
-	for (unsigned int bits = 0; half * 2 < n; bits++, large++)
+	for (; half * 2 < n; bits++)
 		half += count[bits];
-	for (unsigned int bits = large; bits < 65; bits++)
-		all += bytes[bits];
+	return bits + 3;
+}
+
+/* bits: what large_bits() says of each kind, once it was asked. */
+static bool is_large(const struct agent_store *s, const struct file *f,
+		     unsigned int bits[AGENT_KINDS])
+{
+	unsigned int *least = &bits[agent_kind(f->kind) - agent_kinds];
+
+	if (!*least)
+		*least = large_bits(s, f->kind);
+	return bits_of(f->bytes) >= *least;
+}
+
+/*
+ * Whoever makes much happen makes windows large, and takes not all others away by that: large ones
+ * go before all others while they, of all kinds, have more than half of what there may be.
+ */
+static void remove_large(struct agent_store *s)
+{
+	unsigned int bits[AGENT_KINDS] = { 0 };
+	size_t to = s->first;
+	uint64_t all = 0;
+
+	for (size_t i = s->first; i < s->n; i++)
+		all += is_large(s, &s->file[i], bits) ? s->file[i].bytes : 0;
 	for (size_t i = s->first; i < s->n; i++) {
 		const struct file f = s->file[i];
 
-		if (i + 1 < s->n && s->state.bytes > s->keep_bytes && all > s->keep_bytes / 4 &&
-		    bits_of(f.bytes) >= large && !strcmp(f.kind, kind)) {
+		if (i + 1 < s->n && s->state.bytes > s->keep_bytes && all > s->keep_bytes / 2 &&
+		    is_large(s, &f, bits)) {
 			remove_file(s, &f);
 			all -= f.bytes;
 		} else {
@@ -241,10 +259,10 @@ static void remove_large(struct agent_store *s, const char *kind)
 }
 
 /* The newest stays, whatever it takes. */
-static void rotate(struct agent_store *s, const char *kind, uint64_t now_ms)
+static void rotate(struct agent_store *s, uint64_t now_ms)
 {
 	if (s->state.bytes > s->keep_bytes)
-		remove_large(s, kind);
+		remove_large(s);
 	while (s->n - s->first > 1 &&
 	       (s->state.bytes > s->keep_bytes || s->file[s->first].ms + s->keep_ms < now_ms))
 		remove_file(s, &s->file[s->first++]);
@@ -315,7 +333,7 @@ int agent_store_put(struct agent_store *s, const char *kind, const struct agent_
 	s->file[s->n++] = f;
 	s->state.files++;
 	s->state.bytes += f.bytes;
-	rotate(s, f.kind, now_ms);
+	rotate(s, now_ms);
 	return 0;
 }
 

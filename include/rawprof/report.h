@@ -407,11 +407,13 @@ int report_change_frames(const struct report *r, int (*change)(void *ctx, struct
  * what is wrong with the expression. */
 int report_select(const struct report *r, const char *expression, struct report **out,
 		  char why[REPORT_WHY]);
-/* NULL if it has no more than @most bytes, about, in a file. Else all samples, without frames of
- * those who may take no more: asked with 0 bytes before each, and told with what it took. */
-typedef bool report_take_fn(void *ctx, int32_t pid, uint64_t bytes);
-int report_within(const struct report *r, uint64_t most, report_take_fn *take, void *ctx,
-		  struct report **out);
+/* As report_write_saved(), to the caller's memory. If that is more than @most bytes it is made anew
+ * until it fits, without frames of processes that may have no more of @of bytes, half of @most or
+ * less: asked with 0 bytes before each sample, and told with what it took. */
+typedef bool report_take_fn(void *ctx, uint64_t of, int32_t pid, uint64_t bytes);
+int report_write_within(const struct report *r, uint64_t most, report_take_fn *take, void *ctx,
+			const struct report_options *show, char **data, size_t *size);
+uint64_t report_memory(const struct report *r); /* bytes that it takes, about */
 /* What was in [from_ns, to_ns) since the beginning, summed up from the stream: the first value, and
  * the one that it has weights of. Intervals count where they end, and weigh what of them is within.
  * -EINVAL: it has no stream. */
@@ -591,10 +593,8 @@ int report_advise_hists(const struct report_hists *set, struct report_advice *ad
 int report_advise_grid(const struct report_grid *g, struct report_advice *advice);
 void report_advice_free(struct report_advice *advice);
 
-/* ---- the page of a walk (report/html/walk.c) */
-
-/* A page that shows how the kernel's verifier went through a program: json is the object that
- * `rawprof explain --step --format json` prints, without a '<' in it. 0, or the stream's error. */
+/* A page of how the verifier went through a program (report/html/walk.c): json is what `rawprof
+ * explain --step --format json` prints, without a '<' in it. 0, or the stream's error. */
 int report_write_walk(FILE *file, const char *title, const char *json);
 
 #endif

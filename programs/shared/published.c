@@ -221,6 +221,8 @@ LABEL(some),
 	LD_IMM64(R3, GOLDEN_RATIO_64),
 	MUL_REG(R8, R3),
 	ADD_REG(R8, R2),
+	LD_PARAM(R1, struct program_config, hash_secret), /* nobody makes another's labels theirs */
+	XOR_REG(R8, R1),
 	JEQ(R2, 0, hashed),
 	JGT(R2, PUBLISHED_LABELS, hashed), /* never */
 	MUL(R2, FOURS_OF_LABEL),

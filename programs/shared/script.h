@@ -168,6 +168,9 @@ enum script_kind { SCRIPT_NAMED, SCRIPT_MAIN, SCRIPT_EVAL, SCRIPT_REQUIRE, SCRIP
 /* So many that cannot be sent end the attempts of a walk: a process may be made of them. */
 #define SCRIPT_UNREAD_MOST 8
 
+/* Steps through trees of operations in a walk, 50 ns each: a process may be made of such. */
+#define PERL_SEARCH_MOST 4096
+
 /* The part of it that is about Perl. */
 struct perl_walk {
 	uint64_t interpreter;
@@ -182,6 +185,7 @@ struct perl_walk {
 	uint64_t ended;
 	uint64_t file, file_hash; /* of the statement */
 	uint64_t line_key;
+	uint64_t search_left; /* steps that this walk may still take for lines */
 	uint64_t node, depth; /* where a search is */
 	uint64_t found;
 	uint64_t cop_bytes[128 / 8 + 1]; /* offsets are masked */

@@ -119,6 +119,21 @@ START_TEST(large_ones_go_first)
 }
 END_TEST
 
+/* Nor by those of all kinds together. */
+START_TEST(large_ones_of_all_kinds)
+{
+	open_store(4000000, 0);
+	for (int i = 0; i < 80; i++)
+		for (int k = 0; k < AGENT_KINDS; k++)
+			ck_assert_int_eq(put(agent_kinds[k].name, i, i < 60 ? 4000 : 250000), 0);
+	for (int i = 0; i < 60; i++)
+		for (int k = 0; k < AGENT_KINDS; k++)
+			ck_assert(there(agent_kinds[k].name, i));
+	ck_assert_uint_gt(agent_store_state(store).bytes, 3000000);
+	agent_store_close(store);
+}
+END_TEST
+
 /* An hour in which much happened is what one looks for later. */
 START_TEST(some_large_ones_stay)
 {
@@ -173,6 +188,7 @@ int main(void)
 	tcase_add_checked_fixture(tc, make_home, remove_home);
 	tcase_add_test(tc, made_where_no_link_leads);
 	tcase_add_test(tc, large_ones_go_first);
+	tcase_add_test(tc, large_ones_of_all_kinds);
 	tcase_add_test(tc, some_large_ones_stay);
 	tcase_add_test(tc, the_oldest_go);
 	tcase_add_test(tc, times_of_a_recorder);

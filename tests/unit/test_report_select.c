@@ -2,6 +2,7 @@
 /* Profiles made of others: parts, times, callers, sums by keys. */
 #include <rawprof/grid.h>
 
+#include "base/hash.h"
 #include "test_report.h"
 
 /* Of three processes; the stream has a wait of each state. */
@@ -367,31 +368,58 @@ START_TEST(lines_go_into_names)
 }
 END_TEST
 
-/* Bytes that each process has. */
-static bool take_of(void *ctx, int32_t pid, uint64_t bytes)
-{
-	uint64_t *has = ctx;
+/* What two processes have of a half of a window, or of less. */
+struct taken {
+	uint64_t of, has[3];
+};
 
-	has[pid] += bytes;
-	return has[pid] < 4000;
+static bool take_of(void *ctx, uint64_t of, int32_t pid, uint64_t bytes)
+{
+	struct taken *t = ctx;
+
+	if (t->of != of)
+		*t = (struct taken){ .of = of };
+	t->has[pid] += bytes;
+	return t->has[pid] < of * 2 / 3;
 }
 
 static uint32_t long_name(struct report *r, int number, char fill)
 {
 	char name[3000];
 
-	memset(name, fill, sizeof(name));
+	for (size_t i = 0; i < sizeof(name); i++) /* packs badly */
+		name[i] = (char)('0' + rp_hash_pair((uint32_t)number, (uint32_t)i) % 64);
 	snprintf(name, sizeof(name), "%d", number);
 	name[strlen(name)] = fill;
 	name[sizeof(name) - 1] = '\0';
 	return user(r, name);
 }
 
-/* The one whose names are long has frames of two samples; others have theirs, also the last. */
+/* What is written within so many bytes. */
+static struct report *written_within(struct report *r, uint64_t most, struct taken *t)
+{
+	const struct report_options show = { .width = 80 };
+	struct report_file again = { 0 };
+	struct report *copy;
+	char *data;
+	size_t size;
+
+	ck_assert_int_eq(report_write_within(r, most, take_of, t, &show, &data, &size), 0);
+	ck_assert_uint_le(size, most);
+	ck_assert_int_eq(report_read(data, size, &again), 0);
+	ck_assert_uint_eq(report_total(again.report, 0), report_total(r, 0));
+	copy = again.report;
+	again.report = NULL;
+	report_file_free(&again);
+	free(data);
+	return copy;
+}
+
+/* The one whose names are long has frames of some samples; others have theirs, also the last. */
 START_TEST(one_is_too_large)
 {
-	struct report *r = new_cpu_report(), *less = NULL;
-	uint64_t has[3] = { 0 };
+	struct report *r = new_cpu_report(), *less;
+	struct taken t = { .of = 0 };
 	char *folded;
 
 	for (int i = 0; i < 100; i++) {
@@ -399,19 +427,42 @@ START_TEST(one_is_too_large)
 		ADD(r, "short", 2, 1, user(r, "leaf"), user(r, "root"));
 	}
 	ADD(r, "short", 2, 1, user(r, "last"), user(r, "root"));
-	ck_assert_int_eq(report_within(r, 1 << 20, take_of, has, &less), 0);
-	ck_assert_ptr_null(less);
-	ck_assert_int_eq(report_within(r, 100000, take_of, has, &less), 0);
-	ck_assert_uint_eq(report_total(less, 0), report_total(r, 0));
-	ck_assert_uint_eq(report_total(less, 0), 201);
-	ck_assert_uint_eq(report_samples(less), 2 + 1 + 2);
-	ck_assert_uint_gt(has[1], 6000);
-	ck_assert_uint_lt(has[1], 7000);
-	ck_assert_uint_lt(has[2], 1000);
+	less = written_within(r, 1 << 20, &t);
+	ck_assert_uint_eq(report_samples(less), 102);
+	ck_assert_uint_eq(t.of, 0); /* it was not asked for */
+	report_free(less);
+	less = written_within(r, 30000, &t);
+	ck_assert_uint_gt(report_samples(less), 4);
+	ck_assert_uint_lt(report_samples(less), 12);
+	ck_assert_uint_lt(t.has[2], 1000);
 	folded = written(less, report_write_folded, NULL);
 	ck_assert_ptr_nonnull(strstr(folded, "short;root;leaf 100\n"));
 	ck_assert_ptr_nonnull(strstr(folded, "short;root;last 1\n"));
 	free(folded);
+	report_free(less);
+	report_free(r);
+}
+END_TEST
+
+/* What takes more in the file than one would say before. */
+START_TEST(one_packs_badly)
+{
+	struct report *r = new_cpu_report(), *less;
+	struct report_frame f = { .kind = REPORT_USER, .name = "f", .module = "/m" };
+	struct taken t = { .of = 0 };
+	uint64_t state = 1, *const words[] = { &f.address, &f.symbol_offset, &f.module_addr };
+	uint32_t id;
+
+	for (int i = 0; i < 3000; i++) {
+		for (int k = 0; k < 3; k++)
+			*words[k] = state = state * 6364136223846793005u + 1442695040888963407u;
+		ck_assert_int_eq(report_frame_add(r, &f, &id), 0);
+		ADD(r, "one", 1, 1, id);
+	}
+	ADD(r, "two", 2, 1, user(r, "leaf"));
+	less = written_within(r, 80000, &t);
+	ck_assert_uint_gt(report_samples(less), 200); /* it was told 78,000, which would fit */
+	ck_assert_uint_lt(report_samples(less), 3001);
 	report_free(less);
 	report_free(r);
 }
@@ -423,6 +474,7 @@ static void add(TCase *tests)
 	tcase_add_test(tests, wrong_expressions);
 	tcase_add_test(tests, callers_and_callees);
 	tcase_add_test(tests, one_is_too_large);
+	tcase_add_test(tests, one_packs_badly);
 	tcase_add_test(tests, samples_of_a_time);
 	tcase_add_test(tests, waits_weigh_what_is_within);
 	tcase_add_test(tests, sums_by_keys);
