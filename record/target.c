@@ -17,6 +17,7 @@
 #include <rawprof/loader.h>
 
 #include "base/file.h"
+#include "confine.h"
 #include "target.h"
 
 /* As of a program that returned 1. */

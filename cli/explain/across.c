@@ -124,9 +124,12 @@ static int read_answers(struct answers *a, const struct explained *e)
 {
 	const char *directory = e->opt->across;
 	struct dirent **entries;
-	int n = scandir(directory, &entries, is_name, versionsort), err = 0;
 	struct utsname uts;
+	int n, err = 0;
 
+	record_read_as_user(true);
+	n = scandir(directory, &entries, is_name, versionsort);
+	record_read_as_user(false);
 	if (n < 0)
 		return rp_fail(-errno, "cannot read %s: %s", directory, strerror(errno));
 	for (int i = 0; i < n; i++) {

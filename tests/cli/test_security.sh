@@ -120,6 +120,14 @@ for args in "agent --dir $tmp/user/windows -d 1 --config $tmp/secret" "explain -
 	has "setcap: ${words[0]}: a file of root's: says so" "$err" 'cannot read .*/secret'
 	lacks "setcap: ${words[0]}: nothing of it is shown" "$err" 'of root alone'
 done
+install -D -m 755 /bin/true "$tmp/closed/true"
+chmod 700 "$tmp/closed"
+for args in "cpu -- $tmp/closed/true" "explain cpu --across $tmp/closed"; do
+	IFS=' ' read -r -a words <<<"$args"
+	run "${as_user[@]}" "$tmp/rawprof" "${words[@]}"
+	holds "setcap: ${words[0]}: a directory of root's: refused" "$status > 0"
+	has "setcap: ${words[0]}: a directory of root's: says so" "$err" '/closed.*Permission denied'
+done
 # Under sudo HOME may be the user's: root writes nothing there.
 run env -u XDG_CACHE_HOME HOME="$tmp/user" SUDO_UID=$user "$rawprof" cpu -d 0.2
 is "sudo: HOME is not root's to write to" "$(ls -A "$tmp/user")" out.json
