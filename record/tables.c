@@ -75,7 +75,6 @@ struct record_tables {
 	bool has_language; /* of a process that was read */
 	struct map_window starts_window, ranges_window;
 	struct reading *reading;
-	struct record_looks *looks; /* NULL: nobody asks what it costs */
 };
 
 /* NULL if there is no room. */
@@ -146,7 +145,7 @@ int record_tables_open(struct record_tables **out, const struct record_tables_ma
 		return -ENOMEM;
 	f->procs_fd = maps->procs;
 	f->ranges_fd = maps->mappings;
-	f->looks = maps->looks;
+	f->from.looks = maps->looks;
 	f->by_file = maps->files >= 0;
 	f->from.only_hit = maps->only_hit;
 	f->from.astray = &f->astray;
@@ -573,7 +572,7 @@ struct record_table_store *record_tables_store(const struct record_tables *f)
 
 struct record_looks *record_tables_looks(const struct record_tables *f)
 {
-	return f->looks;
+	return f->from.looks;
 }
 
 bool record_tables_are_busy(const struct record_tables *f)
@@ -587,7 +586,7 @@ void record_tables_refresh(struct record_tables *f)
 	make_room(f);
 	forget_seen(f);
 	record_early_take(&f->early, &f->current, &f->changed);
-	record_published_due(f->from.published, f->looks, &f->changed);
+	record_published_due(f->from.published, f->from.looks, &f->changed);
 	record_tables_publish_all(f, &f->changed, &f->current);
 	rp_id_set_free(&f->current);
 	f->from.nhits = 0;

@@ -21,6 +21,7 @@
 #include "generated.h"
 #include "jvm.h"
 #include "languages.h"
+#include "looks.h"
 #include "mapped_file.h"
 #include "python.h"
 #include "published.h"
@@ -191,7 +192,7 @@ static bool find_mapped(struct reading *r, const struct sym_proc_map *m, struct 
 }
 
 struct mapped {
-	const struct reading *r;
+	struct reading *r;
 	const struct sym_proc_map *m;
 };
 
@@ -199,6 +200,7 @@ static int open_again(void *ctx)
 {
 	const struct mapped *what = ctx;
 
+	what->r->looked = true;
 	return record_open_mapped(what->r->pid, what->m);
 }
 
@@ -348,7 +350,7 @@ void record_reading_begin(struct reading *r, const struct table_sources *from, u
 	r->published = (struct published_process){ 0 };
 	r->context_at = 0;
 	r->generated = r->in_loop = (struct unwind_rule){ 0 };
-	r->has_shared_code = r->has_language = r->names_jvm = r->names_v8 = false;
+	r->looked = r->has_shared_code = r->has_language = r->names_jvm = r->names_v8 = false;
 	r->jvm_early = r->waits = r->code_waits = false;
 }
 
@@ -369,12 +371,15 @@ int record_reading_add(void *reading, const struct sym_proc_map *m)
 		add_file(r, m);
 	else
 		add_code(r, m);
+	if (r->looked && r->from->looks && !record_look_goes_on(r->from->looks, 0))
+		return 1;
+	r->looked = false;
 	return r->n == READING_RANGES;
 }
 
 void record_reading_end(const struct reading *r)
 {
-	if (r->n == READING_RANGES) /* it may be among the others */
+	if (r->n == READING_RANGES || r->looked) /* it may be among the others */
 		return;
 	if (!r->names_jvm)
 		record_jvm_ended(r->from->jvm, r->pid);

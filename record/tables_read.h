@@ -14,6 +14,7 @@
 #include "table_store.h"
 
 struct id_set;
+struct record_looks;
 struct record_python;
 struct record_v8;
 struct record_jvm;
@@ -47,6 +48,7 @@ struct table_sources {
 	struct record_jvm *jvm;
 	struct record_script *script;
 	struct record_published *published;
+	struct record_looks *looks;  /* what looking at files costs; NULL: nobody asks */
 	const struct id_set *astray; /* FUNCTION_OF() each: see record_tables_astray() */
 	bool only_hit;		     /* a file without a hit can wait */
 	struct table_hit *hits;	     /* since the last refresh */
@@ -77,6 +79,7 @@ struct reading {
 	struct generated_time computing;    /* of all processes */
 	uint32_t ncode, code_bytes;	    /* mappings whose code was looked at; of all of it */
 	bool has_language;		    /* by the name of a file */
+	bool looked;			    /* into one for what language it has */
 	bool names_jvm, names_v8;	    /* so, whether that is known or not */
 	bool jvm_early;			    /* it has one that has not begun yet */
 	bool waits;			    /* for tables, which are being made, */
@@ -89,8 +92,8 @@ struct reading {
 /* A process is read from here on; what is known of files and spent on code is kept. */
 void record_reading_begin(struct reading *r, const struct table_sources *from, uint32_t pid);
 /*
- * Adds a mapping to *reading. 0, or 1 when there is no room for more: what has that many need not
- * be looked at any further.
+ * Adds a mapping to *reading. 0, or 1 when there is no room for more, or no time: the process need
+ * not be looked at any further.
  */
 int record_reading_add(void *reading, const struct sym_proc_map *m);
 /* All were added: a virtual machine that was executed before and is not among them is forgotten. */

@@ -46,7 +46,11 @@ struct search {
 	uint32_t version[2], tagged_size;
 	uint64_t member[MEMBERS]; /* value + 1; 0: not found */
 	uint64_t sizes, sizes_bytes;
+	uint32_t looked;
 };
+
+/* Of names, which Node has 2,000 of that look like it, that makes 16,384. */
+enum { NAME_COUNTS = SYM_MOST_SOUGHT >> 14 };
 
 static void take_number(struct search *s, const char *name, uint64_t address)
 {
@@ -71,9 +75,12 @@ static int look_at(void *ctx, const void *elf64_sym)
 	struct search *s = ctx;
 	char name[80] = "";
 
+	if (++s->looked > SYM_MOST_SOUGHT)
+		return 1;
 	if (ELF64_ST_TYPE(symbol->st_info) != STT_OBJECT || !symbol->st_value ||
 	    (symbol->st_size != 4 && (symbol->st_size < 400 || symbol->st_size > 1000)))
 		return 0;
+	s->looked += NAME_COUNTS;
 	sym_object_read(s->object, s->object->symbols[s->table].strings + symbol->st_name, name,
 			sizeof(name) - 1);
 	if (symbol->st_size == 4) {

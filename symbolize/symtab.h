@@ -121,10 +121,15 @@ struct sym_sought {
 	uint64_t address, size; /* of STT_TLS the offset in the module's block */
 };
 enum { SYM_SOUGHT_NAME = 80 };
+/*
+ * So many symbols of a file are looked at, where a name that is read counts as several: those of
+ * large programs with all that is for debuggers are a million.
+ */
+enum { SYM_MOST_SOUGHT = 4 << 20, SYM_NAME_COUNTS = 8 };
 
 /*
- * Looks for these @n in .dynsym, and in .symtab if the first is not there. Without memory they are
- * not found.
+ * Looks for these @n in .dynsym, and in .symtab if the first is not there. Without memory, or
+ * behind so many others, they are not found.
  */
 void sym_symtab_find(const struct sym_object *o, struct sym_sought *wanted, size_t n);
 

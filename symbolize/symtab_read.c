@@ -112,14 +112,17 @@ struct search {
 	int table;
 	struct sym_sought *wanted;
 	size_t n;
+	uint32_t looked;
 };
 
 static int look_at(void *ctx, const void *elf64_sym)
 {
 	const Elf64_Sym *symbol = elf64_sym;
-	const struct search *s = ctx;
+	struct search *s = ctx;
 	char name[SYM_SOUGHT_NAME + 1] = "";
 
+	if (++s->looked > SYM_MOST_SOUGHT)
+		return 1;
 	if (symbol->st_shndx == SHN_UNDEF)
 		return 0;
 	for (size_t i = 0; i < s->n; i++) {
@@ -128,10 +131,12 @@ static int look_at(void *ctx, const void *elf64_sym)
 		if (w->found || ELF64_ST_TYPE(symbol->st_info) != w->type ||
 		    symbol->st_size < w->least)
 			continue;
-		if (!*name)
+		if (!*name) {
+			s->looked += SYM_NAME_COUNTS;
 			sym_object_read(s->object,
 					s->object->symbols[s->table].strings + symbol->st_name,
 					name, sizeof(name) - 1);
+		}
 		if (strcmp(name, w->name))
 			continue;
 		w->found = true;
@@ -143,7 +148,7 @@ static int look_at(void *ctx, const void *elf64_sym)
 
 void sym_symtab_find(const struct sym_object *o, struct sym_sought *wanted, size_t n)
 {
-	struct search s = { o, SYM_DYNSYM, wanted, n };
+	struct search s = { o, SYM_DYNSYM, wanted, n, 0 };
 
 	sym_symtab_each(o, s.table, look_at, &s);
 	s.table = SYM_SYMTAB;

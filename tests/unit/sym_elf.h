@@ -4,8 +4,10 @@
 #define TESTS_SYM_ELF_H
 
 #include <elf.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
+#include <unistd.h>
 
 enum {
 	ELF_SIZE = 32768,
@@ -198,6 +200,30 @@ static inline void elf_build(struct elf_file *f, const struct elf_symbol *symtab
 	eh.e_shoff = f->section_headers = elf_put(f, sh, sizeof(sh));
 	memcpy(f->bytes, &eh, sizeof(eh));
 	memcpy(f->bytes + sizeof(eh), ph, sizeof(ph));
+}
+
+/*
+ * Writes the file, with a .symtab of about @n symbols that are @filler, and then the first that it
+ * had. Returns @fd, or -1.
+ */
+static inline int elf_with_many(struct elf_file *f, int fd, uint32_t n, const Elf64_Sym *filler)
+{
+	Elf64_Shdr *symtab = (Elf64_Shdr *)(f->bytes + f->section_headers) + S_SYMTAB;
+	const Elf64_Sym *first = (const Elf64_Sym *)(f->bytes + f->symbols) + 1;
+	Elf64_Sym some[1024];
+	off_t at = ELF_SIZE;
+	bool is_written;
+
+	for (size_t i = 0; i < 1024; i++)
+		some[i] = *filler;
+	n = n / 1024 * 1024;
+	symtab->sh_offset = ELF_SIZE;
+	symtab->sh_size = (n + 1) * sizeof(*first);
+	is_written = pwrite(fd, f->bytes, f->size, 0) == (ssize_t)f->size;
+	for (uint32_t i = 0; i < n; i += 1024, at += sizeof(some))
+		is_written &= pwrite(fd, some, sizeof(some), at) == sizeof(some);
+	is_written &= pwrite(fd, first, sizeof(*first), at) == sizeof(*first);
+	return is_written ? fd : -1;
 }
 
 #endif

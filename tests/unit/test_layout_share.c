@@ -119,6 +119,32 @@ START_TEST(nobody_takes_all_layouts_of_v8)
 }
 END_TEST
 
+/* A file may have very many symbols that look like those that are asked for. */
+static bool has_v8_behind(uint32_t n)
+{
+	static const struct elf_symbol symbols[] = {
+		{ "_ZN2v88internal7Version6major_E", ELF_DATA, 4, STT_OBJECT, STB_GLOBAL, S_DATA },
+		{ "_ZN2v88internal7Version6minor_E", ELF_DATA + 4, 4, STT_OBJECT, STB_GLOBAL,
+		  S_DATA },
+	};
+	const int fd = memfd_create("node", MFD_CLOEXEC);
+	const uint32_t data[] = { 11, 3 };
+	struct sym_v8_layout layout;
+
+	elf_build(&elf, symbols, 2, symbols, 0, NULL);
+	memcpy(elf.bytes + 0x2000, data, sizeof(data));
+	return record_v8_read_file(
+		elf_with_many(&elf, fd, n, (const Elf64_Sym *)(elf.bytes + elf.symbols) + 2),
+		"node", &layout);
+}
+
+START_TEST(symbols_of_v8_have_an_end)
+{
+	ck_assert(has_v8_behind(10000));
+	ck_assert(!has_v8_behind(20000));
+}
+END_TEST
+
 /* ---- Python */
 
 static uint32_t python_layout(struct record_python *p, uint64_t variation)
@@ -186,6 +212,7 @@ int main(void)
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_test(tc, equal_layouts_of_v8_are_one);
 	tcase_add_test(tc, nobody_takes_all_layouts_of_v8);
+	tcase_add_test(tc, symbols_of_v8_have_an_end);
 	tcase_add_test(tc, layouts_of_python);
 	srunner_run_all(r, CK_NORMAL);
 	failed = srunner_ntests_failed(r);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Functions of ELF files built byte by byte, and of what is left when such a file is spoiled. */
+#include <sys/mman.h>
+
 #include "sym_elf.h"
 #include "sym_table.h"
 
@@ -114,6 +116,32 @@ START_TEST(test_wanted)
 		sym_object_close(object);
 		object = NULL;
 	}
+}
+END_TEST
+
+static bool is_found_behind(uint32_t n, const Elf64_Sym *others)
+{
+	static const struct elf_symbol loop = { "loop", 0x1000, 0x40, STT_FUNC, STB_LOCAL, 0 };
+	const int fd = memfd_create("many", MFD_CLOEXEC);
+	struct sym_sought wanted = { "loop", STT_FUNC, 8 };
+
+	elf_build(&file, &loop, 1, NULL, 0, NULL);
+	ck_assert_int_eq(sym_object_open(&object, elf_with_many(&file, fd, n, others)), 0);
+	sym_symtab_find(object, &wanted, 1);
+	sym_object_close(object);
+	object = NULL;
+	return wanted.found;
+}
+
+/* A file may have very many, all of which look like it. */
+START_TEST(test_wanted_among_many)
+{
+	const Elf64_Sym other = { .st_info = ELF64_ST_INFO(STB_LOCAL, STT_FUNC),
+				  .st_shndx = S_TEXT,
+				  .st_size = 8 };
+
+	ck_assert(is_found_behind(400000, &other));
+	ck_assert(!is_found_behind(500000, &other));
 }
 END_TEST
 
@@ -537,6 +565,7 @@ int main(void)
 	tcase_add_test(t, test_symbols);
 	tcase_add_test(t, test_unsized_is_short);
 	tcase_add_test(t, test_wanted);
+	tcase_add_test(t, test_wanted_among_many);
 	tcase_add_test(t, test_read_at);
 	tcase_add_loop_test(t, test_aliases, 0, sizeof(aliases) / sizeof(aliases[0]));
 	tcase_add_test(t, test_both_tables);
