@@ -47,7 +47,7 @@ struct record_jvm {
 	struct known_process processes[JVM_PROCESSES];
 	struct jvm_layout layouts[JVM_PROCESSES]; /* theirs: the files may be forgotten */
 	struct jvm_names *names;
-	struct jvm_costs costs;
+	struct read_costs costs;
 	struct record_share numbers;
 };
 
@@ -63,7 +63,7 @@ int record_jvm_open(struct record_jvm **out, int processes, struct name_share *s
 	j->processes_fd = processes;
 	j->files = HASH_MAP(struct known_file, uid);
 	j->numbers = RECORD_SHARE(JVM_PROCESSES / 2, "places for processes of Java");
-	record_jvm_no_costs(&j->costs);
+	j->costs = record_read_costs("time for names of Java");
 	*out = j;
 	return 0;
 }
@@ -286,10 +286,10 @@ static bool read_machine(struct known_file *f, const struct jvm_memory *m, const
 {
 	uint64_t began;
 
-	if (!f->is_read && record_jvm_may_read(m, &began)) {
+	if (!f->is_read && record_costs_begin(m->costs, m->uid, &began)) {
 		if (read_layout(f, m, path) && read_process(m, &f->layout, out))
 			f->is_read = read_layout(f, m, path);
-		record_jvm_has_read(m, began);
+		record_costs_end(m->costs, m->uid, began);
 	}
 	/* Not a matter of time: its frames would be gone as soon as the process maps something. */
 	return f->is_read && read_process(m, &f->layout, out);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The user side of programs/shared/jvm.h: which processes have a virtual machine of HotSpot and
- * where it keeps what (jvm.c, jvm_layout.c), the names of what ran (jvm_names.c, jvm_read.c), and
- * what reading all that may cost (jvm_memory.c).
+ * where it keeps what (jvm.c, jvm_layout.c), and the names of what ran (jvm_names.c, jvm_read.c).
  *
  * All of it is read from the process's memory, which the kernel has to allow us; it may have been
  * written to deceive, so sizes are bounded and nothing is believed to be there.
@@ -14,9 +13,8 @@
 #include <sys/types.h>
 
 #include <rawprof/report.h>
-#include "generated_time.h"
 #include "programs/shared/jvm.h"
-#include "uid_share.h"
+#include "read_costs.h"
 
 struct record_jvm;
 struct name_owner;
@@ -122,25 +120,14 @@ struct jvm_tables {
 /* Are there any? Takes fd. */
 bool record_jvm_find_tables(int fd, struct jvm_tables *out);
 
-/* What reading costs, and what users owe for it: as in generated_time.h, but twice as much. */
-struct jvm_costs {
-	struct generated_time owed;
-	uint64_t ns; /* of what is being read: by its size, which a busy machine does not change */
-	struct record_share late; /* to whom that was said */
-};
-void record_jvm_no_costs(struct jvm_costs *c);
-
 /* A process: its memory, open for reading, and the user whose it is. */
 struct record_remote;
 struct jvm_memory {
 	struct record_remote *remote;
 	uid_t uid;
 	uint64_t bias;
-	struct jvm_costs *costs;
+	struct read_costs *costs;
 };
-/* Before and after something is read: false: its user has no time left, which is said. */
-bool record_jvm_may_read(const struct jvm_memory *m, uint64_t *began);
-void record_jvm_has_read(const struct jvm_memory *m, uint64_t began);
 /* How many of n bytes could be read. */
 size_t record_jvm_read(const struct jvm_memory *m, uint64_t address, void *out, size_t n);
 bool record_jvm_read_all(const struct jvm_memory *m, uint64_t address, void *out, size_t n);

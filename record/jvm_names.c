@@ -280,11 +280,12 @@ static bool is_due(struct place *place)
 /* A place that is known to have no name, or a new one. */
 static int add_place(struct kept *k, const struct jvm_process_memory *p, const uint64_t words[2])
 {
+	const struct jvm_memory *m = &p->memory;
 	struct place *place = find_place(k, words);
 	uint64_t began;
 	int err;
 
-	if (!record_jvm_may_read(&p->memory, &began))
+	if (!record_costs_begin(m->costs, m->uid, &began))
 		return 0;
 	if (!place) {
 		place = rp_hash_add(&k->places, words);
@@ -294,7 +295,7 @@ static int add_place(struct kept *k, const struct jvm_process_memory *p, const u
 	}
 	place->first = k->nparts;
 	err = read_place(k, p, place);
-	record_jvm_has_read(&p->memory, began);
+	record_costs_end(m->costs, m->uid, began);
 	record_name_add(&k->account, place->count * PART_BYTES);
 	place->skip = place->tries / AT_FIRST;
 	place->tries = (uint16_t)(2 * place->tries + 1);

@@ -187,27 +187,23 @@ static bool read_memory(void *ctx, uint64_t address, void *out, size_t n)
 	return record_remote_read(ctx, address, out, n);
 }
 
-/* NULL: it has ended, or its files were not looked at yet. */
-static const struct sym_v8_layout *layout_of(const struct record_v8 *p, uint32_t pid)
+/* Code of the file itself, among it functions that it brings along compiled. */
+static bool is_in_file(const struct known_process *process, uint64_t pc)
 {
-	const struct known_process *process = find_process(p, pid);
-
-	return process ? p->layouts[process->layout - 1] : NULL;
+	for (size_t i = 0; i < MOST_TEXTS; i++)
+		if (pc - process->text[i].start < process->text[i].end - process->text[i].start)
+			return true;
+	return false;
 }
 
 /* Where the CPU was, if that is in code which V8 has made, as far as one sees without reading. */
-static bool is_innermost(const struct record_v8 *p, const struct stack_record *r, uint64_t *pc)
+static bool is_innermost(const struct known_process *process, const struct stack_record *r,
+			 uint64_t *pc)
 {
-	const uint32_t pid = (uint32_t)(r->pid_tgid >> 32);
-	const struct known_process *process = find_process(p, pid);
-
-	if (!process || !r->user_bytes)
+	if (!r->user_bytes)
 		return false;
 	*pc = r->frames[r->kernel_bytes / 8] & ~UNWIND_PC_EXACT;
-	for (size_t i = 0; i < MOST_TEXTS; i++)
-		if (*pc - process->text[i].start < process->text[i].end - process->text[i].start)
-			return false;
-	return true;
+	return !is_in_file(process, *pc);
 }
 
 int record_v8_saw(struct record_v8 *p, const struct stack_record *r)
@@ -217,19 +213,24 @@ int record_v8_saw(struct record_v8 *p, const struct stack_record *r)
 	const struct name_owner owner = { .pid = (uint32_t)(r->pid_tgid >> 32),
 					  .generation = r->start_time + r->exec_id };
 	struct record_remote memory = { .pid = (pid_t)owner.pid };
-	const struct sym_v8_layout *l = layout_of(p, owner.pid);
-	const struct sym_v8_memory m = { read_memory, &memory };
+	const struct known_process *process = find_process(p, owner.pid);
+	struct sym_v8_memory m = { read_memory, &memory, NULL, false };
+	const struct sym_v8_layout *l;
 	uint64_t pc;
 	int err = 0;
 
-	if (!l)
+	if (!process) /* it has ended, or its files were not looked at yet */
 		return 0;
+	l = p->layouts[process->layout - 1];
 	/* Runs of JavaScript have one frame. */
 	for (; !err && end - at >= 3; at += at[0] & MANAGED_PLACE ? 1 : 2)
 		if (!(at[0] & MANAGED_PLACE) && at[2] & MANAGED_PLACE &&
-		    (at[2] & (MANAGED_PLACE - 1)) >> MANAGED_LANGUAGE_SHIFT == MANAGED_JS)
+		    (at[2] & (MANAGED_PLACE - 1)) >> MANAGED_LANGUAGE_SHIFT == MANAGED_JS) {
+			m.no_code = is_in_file(process, at[1] & V8_POSITION_MASK);
 			err = record_v8_names_add(p->names, l, &m, &owner, at);
-	if (!err && r->managed_bytes && is_innermost(p, r, &pc))
+		}
+	m.no_code = false;
+	if (!err && r->managed_bytes && is_innermost(process, r, &pc))
 		err = record_v8_names_add_innermost(p->names, l, &m, &owner, pc);
 	record_remote_close(&memory);
 	if ((memory.error == EPERM || memory.error == EACCES) && !p->denied) {

@@ -290,9 +290,12 @@ struct line_ends {
 	bool after_cr; /* which a line feed may follow */
 };
 
+/* Of 16 characters each, in the largest source that is read. */
+enum { MOST_LINES = 4 << 20 };
+
 static bool end_line(struct line_ends *e, uint32_t at)
 {
-	return !RP_PUSH(e->ends, e->n, e->capacity, at);
+	return e->n < MOST_LINES && !RP_PUSH(e->ends, e->n, e->capacity, at);
 }
 
 /* What ends a line: ECMA-262, LineTerminatorSequence. */

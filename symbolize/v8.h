@@ -14,6 +14,8 @@
 struct sym_v8_memory {
 	bool (*read)(void *ctx, uint64_t address, void *out, size_t n);
 	void *ctx;
+	uint64_t *code_map; /* of the code that was found last; 0: none yet. NULL: it is not kept */
+	bool no_code;	    /* what is asked for lies elsewhere */
 };
 
 #define SYM_V8_BYTECODES 256

@@ -255,20 +255,30 @@ static bool is_code(const struct sym_v8_memory *m, const struct sym_v8_layout *l
 /* FEW: the address may be no code of V8 at all. */
 enum { MOST_PAGES = 256, FEW_PAGES = 16 };
 
-/* Searches backwards for it: a pointer to a map of its type is where it begins. */
+/*
+ * Searches backwards for it: a pointer to a map of its type is where it begins. All code of a
+ * process has one map: where the address may be anything no other is asked for, once it is known.
+ */
 static bool find_code(const struct sym_v8_memory *m, const struct sym_v8_layout *l,
 		      uint64_t address, int pages, struct code *c)
 {
 	enum { PAGE = 4096 };
 	uint64_t words[PAGE / 8], page = address & -(uint64_t)PAGE;
+	uint64_t unkept = 0, *map = m->code_map ? m->code_map : &unkept;
+	const uint64_t only = pages == FEW_PAGES ? *map : 0;
 	size_t n = (address - page) / 8 + 1;
 
+	if (m->no_code)
+		return false;
 	for (int i = 0; i < pages && m->read(m->ctx, page, words, 8 * n); i++, page -= PAGE) {
 		for (size_t w = n; w-- > 0;) {
-			if ((words[w] & 3) != OBJECT || words[w] >> 47 || words[w] < 1 << 20 ||
-			    !is_code(m, l, page + 8 * w, c))
+			if ((words[w] & 7) != OBJECT || words[w] >> 47 || words[w] < 1 << 20 ||
+			    (only && words[w] != only) || !is_code(m, l, page + 8 * w, c))
 				continue;
-			return address >= c->start && address - c->start <= c->size;
+			if (address < c->start || address - c->start > c->size)
+				return false;
+			*map = words[w];
+			return true;
 		}
 		n = PAGE / 8;
 	}

@@ -60,7 +60,7 @@ static void ask(const struct sym_v8_memory *m, const struct sym_v8_layout *l, ui
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct image image = { .data = data };
-	const struct sym_v8_memory m = { read_image, &image };
+	const struct sym_v8_memory m = { .read = read_image, .ctx = &image };
 	struct sym_v8_layout l;
 	uint64_t shared;
 

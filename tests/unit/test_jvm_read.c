@@ -33,7 +33,7 @@ enum {
 	METHODS = 7 << 20,
 };
 
-static struct jvm_costs costs;
+static struct read_costs costs;
 static struct record_remote remote;
 static struct jvm_memory memory;
 static struct name_share *share;
@@ -60,7 +60,7 @@ static void setup(void)
 {
 	remote = (struct record_remote){ .pid = getpid() };
 	memory = (struct jvm_memory){ .remote = &remote, .costs = &costs };
-	record_jvm_no_costs(&costs);
+	costs = record_read_costs("time");
 	ck_assert(!record_name_share_open(&share));
 	ck_assert(!record_jvm_names_open(&names, share));
 	ck_assert(mmap((void *)(uintptr_t)BEGIN, ALL, PROT_READ | PROT_WRITE,

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Scripts of V8 whose source is read while its collector moves it. */
+/*
+ * Scripts of V8 whose source is read while its collector moves it, and what reading may cost
+ * where a process says that there is very much.
+ */
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +17,8 @@ enum {
 	BASE = 0x100000,
 	OBJECT = 1,
 	TYPE_STRING = 8, /* a sequence, a byte a character */
+	TYPE_CONS = 9,
+	TYPE_EXTERNAL = 10,
 	TYPE_SHARED = 200,
 	TYPE_SCRIPT = 201,
 	TYPE_BYTECODE = 202,
@@ -25,17 +30,24 @@ enum {
 	SHARED = 192,
 	SCRIPT = 256,
 	NAME = 320,
-	SOURCE = 384,
 	MOVED = 448,
 	BYTECODE_MAP = 512,
 	BYTES_MAP = 576,
 	BYTECODE = 640,
 	POSITIONS = 704,
-	MEMORY_END = 768,
-	FIRST = 63 /* bytecode, as a frame counts */
+	CONS_MAP = 768,
+	EXTERNAL_MAP = 832,
+	SOURCE = 4096, /* its page can be out of reach */
+	SOURCE_BYTES = 64,
+	TREE = 65536, /* pieces of a source, so far from each other */
+	LEVELS = 17,
+	MEMORY_END = (LEVELS + 1) * TREE,
+	ENDLESS = 1 << 28, /* lines */
+	FIRST = 63	   /* bytecode, as a frame counts */
 };
 static uint8_t memory[MEMORY_END];
 static bool is_source_hidden;
+static size_t reads_made;
 
 static const struct sym_v8_layout layout = { .type_shared = TYPE_SHARED,
 					     .type_script = TYPE_SCRIPT,
@@ -55,14 +67,19 @@ static bool read_it(void *ctx, uint64_t address, void *out, size_t n)
 	const uint64_t at = address - BASE;
 
 	(void)ctx;
+	reads_made++;
+	if (at >= ENDLESS) {
+		memset(out, '\n', n);
+		return true;
+	}
 	if (at > MEMORY_END || n > MEMORY_END - at ||
-	    (is_source_hidden && at >= SOURCE && at < MOVED))
+	    (is_source_hidden && at >= SOURCE && at < SOURCE + SOURCE_BYTES))
 		return false;
 	memcpy(out, memory + at, n);
 	return true;
 }
 
-static const struct sym_v8_memory reads = { read_it, NULL };
+static const struct sym_v8_memory reads = { .read = read_it };
 
 static void put(size_t at, uint64_t word)
 {
@@ -91,7 +108,10 @@ static void setup(void)
 {
 	memset(memory, 0, sizeof(memory));
 	is_source_hidden = false;
+	reads_made = 0;
 	put_map(STRING_MAP, TYPE_STRING);
+	put_map(CONS_MAP, TYPE_CONS);
+	put_map(EXTERNAL_MAP, TYPE_EXTERNAL);
 	put_map(SHARED_MAP, TYPE_SHARED);
 	put_map(SCRIPT_MAP, TYPE_SCRIPT);
 	put_map(BYTECODE_MAP, TYPE_BYTECODE);
@@ -115,7 +135,7 @@ static void setup(void)
 /* The old place has a note where the new one is. */
 static void move_source(void)
 {
-	memcpy(memory + MOVED, memory + SOURCE, MOVED - SOURCE);
+	memcpy(memory + MOVED, memory + SOURCE, SOURCE_BYTES);
 	put(SOURCE, BASE + MOVED);
 }
 
@@ -250,6 +270,97 @@ START_TEST(names_go_with_their_process)
 }
 END_TEST
 
+/* ---- what reading costs */
+
+/* So many lines that the table of them would be larger than the source. */
+START_TEST(lines_have_an_end)
+{
+	struct sym_v8_lines lines;
+
+	put(SOURCE, pointer(EXTERNAL_MAP));
+	put(SOURCE + 24, BASE + ENDLESS);
+	put(SOURCE + 8, 3ull << 20 << 32);
+	ck_assert(sym_v8_lines(&reads, &layout, pointer(SCRIPT), &lines));
+	ck_assert_uint_eq(lines.n, (3 << 20) + 1);
+	free(lines.ends);
+	put(SOURCE + 8, 5ull << 20 << 32);
+	ck_assert(!sym_v8_lines(&reads, &layout, pointer(SCRIPT), &lines));
+}
+END_TEST
+
+/* A source of very many pieces, all of which are two times the same. */
+static void make_tree(void)
+{
+	put_text(TREE, "x");
+	for (int i = 2; i <= LEVELS; i++) {
+		put((size_t)i * TREE, pointer(CONS_MAP));
+		put((size_t)i * TREE + 8, 1ull << (i - 1) << 32);
+		put((size_t)i * TREE + 16, pointer((size_t)(i - 1) * TREE));
+		put((size_t)i * TREE + 24, pointer((size_t)(i - 1) * TREE));
+	}
+	put(SCRIPT + layout.script_source, pointer(LEVELS * TREE));
+}
+
+/* How many of n stacks, each with another place or not, had anything read. */
+static unsigned int reads_of(struct v8_names *names, uint32_t pid, unsigned int n, bool elsewhere)
+{
+	const struct name_owner owner = { .pid = pid };
+	uint64_t words[2];
+	unsigned int read = 0;
+
+	for (unsigned int i = 0; i < n; i++) {
+		size_t before;
+
+		words_of(FIRST + (elsewhere ? i : 0), words);
+		before = reads_made;
+		ck_assert_int_eq(record_v8_names_add(names, &layout, &reads, &owner, words), 0);
+		read += reads_made > before;
+	}
+	return read;
+}
+
+START_TEST(a_user_has_a_part_of_the_time)
+{
+	struct name_share *share;
+	struct v8_names *names;
+
+	make_tree();
+	ck_assert_int_eq(record_name_share_open(&share), 0);
+	ck_assert_int_eq(record_v8_names_open(&names, share), 0);
+	ck_assert_uint_eq(reads_of(names, 1, 1, true), 1);
+	ck_assert_uint_gt(reads_made, 10000);
+	ck_assert_uint_lt(reads_made, 100000); /* one place has an end */
+	ck_assert_uint_lt(reads_of(names, 1, 12, true), 9);
+	ck_assert_uint_gt(reads_of(names, UINT32_MAX - 5, 1, true), 0); /* another user's */
+	record_v8_names_close(names);
+	record_name_share_close(share);
+}
+END_TEST
+
+/* It is looked for again, but seldom; once it is there it is found. */
+START_TEST(what_has_no_name)
+{
+	const struct name_owner owner = { .pid = 1 };
+	struct report_frame frame = { .name = "" };
+	struct name_share *share;
+	struct v8_names *names;
+	uint64_t words[2];
+
+	words_of(FIRST, words);
+	put(SHARED, pointer(SCRIPT_MAP));
+	ck_assert_int_eq(record_name_share_open(&share), 0);
+	ck_assert_int_eq(record_v8_names_open(&names, share), 0);
+	ck_assert_uint_eq(reads_of(names, 1, 1000, false), 13);
+	put(SHARED, pointer(SHARED_MAP));
+	reads_of(names, 1, 1100, false);
+	record_v8_names_find(names, &owner, words, &frame, 1);
+	ck_assert_str_eq(frame.name, "a.js");
+	ck_assert_uint_eq(frame.line, 2);
+	record_v8_names_close(names);
+	record_name_share_close(share);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("sym v8");
@@ -262,6 +373,9 @@ int main(void)
 	tcase_add_test(tests, a_source_out_of_reach_is_tried_again);
 	tcase_add_test(tests, names_of_a_user_have_an_end);
 	tcase_add_test(tests, names_go_with_their_process);
+	tcase_add_test(tests, lines_have_an_end);
+	tcase_add_test(tests, a_user_has_a_part_of_the_time);
+	tcase_add_test(tests, what_has_no_name);
 	suite_add_tcase(suite, tests);
 	runner = srunner_create(suite);
 	srunner_run_all(runner, CK_NORMAL);
