@@ -319,14 +319,15 @@ int record_jvm_names_add(struct jvm_names *names, const struct jvm_process_memor
 
 static void name_part(const struct kept *k, const struct part *part, struct report_frame *out)
 {
-	const struct jvm_method *m = &((const struct method *)k->methods.items)[part->method].read;
+	struct jvm_method *m = &((struct method *)k->methods.items)[part->method].read;
 
 	out->name = m->name;
 	out->file = m->file;
 	if (part->bci < 0 || (uint32_t)part->bci >= m->code_bytes)
 		return;
 	out->symbol_offset = (uint32_t)part->bci;
-	out->line = sym_jvm_line(m->lines, m->nlines, m->excluded, (uint32_t)part->bci);
+	if (record_name_may_scan(k->account.share, k->account.uid, m->nlines))
+		out->line = sym_jvm_line(m->lines, &m->nlines, m->excluded, (uint32_t)part->bci);
 }
 
 size_t record_jvm_names_find(const struct jvm_names *names, const struct name_owner *owner,

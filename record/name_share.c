@@ -5,9 +5,12 @@
 #include <string.h>
 
 #include "base/budget.h"
+#include "base/clock.h"
 #include "base/grow.h"
 #include "symbolize/proc.h"
+#include "symbolize/python.h"
 
+#include "generated_time.h"
 #include "name_share.h"
 
 /* 128 MB for one user, who has a million functions then; those of one program are 20,000. */
@@ -41,11 +44,21 @@ struct codes {
 };
 #define CODES ((struct codes){ .map = HASH_MAP(struct named_code, address) })
 
+/* Of one program's processes: each line is looked up once, in all windows. */
+struct known_line {
+	const uint8_t *table;
+	uint32_t first_line, version, position, line;
+};
+#define MOST_LINES (1u << 16)
+
 struct name_share {
 	struct record_share share;
 	struct hash_map processes; /* of struct named_process */
 	uint64_t bytes;		   /* of all, root too */
 	struct codes codes;
+	struct hash_map known; /* of struct known_line, whose tables are those of codes */
+	struct generated_time scanned;
+	struct record_share late; /* to whom that was said */
 };
 
 int record_name_share_open(struct name_share **out)
@@ -55,8 +68,10 @@ int record_name_share_open(struct name_share **out)
 	if (!s)
 		return -ENOMEM;
 	s->share = RECORD_SHARE(rp_memory_part(8, MOST_BYTES), "memory for names of functions");
+	s->late = RECORD_SHARE(0, "time for lines of functions");
 	s->processes = HASH_MAP(struct named_process, pid);
 	s->codes = CODES;
+	s->known = HASH_MAP(struct known_line, position);
 	*out = s;
 	return 0;
 }
@@ -77,6 +92,8 @@ void record_name_share_close(struct name_share *s)
 		return;
 	free_codes(&s->codes);
 	record_share_free(&s->share);
+	record_share_free(&s->late);
+	rp_hash_free(&s->known);
 	rp_hash_free(&s->processes);
 	free(s);
 }
@@ -223,6 +240,7 @@ static int keep(struct name_account *a, const struct named_code *from)
 		return -ENOMEM;
 	if (!kept->name)
 		record_name_add(a, sizeof(c));
+	c.uid = a->uid;
 	*kept = c;
 	return 0;
 }
@@ -240,6 +258,53 @@ int record_name_code(struct name_share *s, const struct named_code *code)
 const struct named_code *record_name_find(const struct name_share *s, const struct named_code *key)
 {
 	return rp_hash_find(&s->codes.map, key);
+}
+
+/* ---- lines */
+
+enum {
+	CHEAP_BYTES = 128, /* no more than the rest of naming; most tables are smaller */
+	BYTE_NS = 3,
+	PART = 4, /* of what generated_time.h lets users owe: they have 8 % of the time */
+};
+
+bool record_name_may_scan(struct name_share *s, uid_t uid, uint32_t bytes)
+{
+	uint64_t now;
+
+	if (bytes <= CHEAP_BYTES)
+		return true;
+	now = rp_monotonic_ns();
+	if (!record_generated_has_time(&s->scanned, uid, now)) {
+		record_share_say(&s->late, uid);
+		return false;
+	}
+	record_generated_spent(&s->scanned, uid, now, (uint64_t)bytes * BYTE_NS / PART);
+	return true;
+}
+
+static uint32_t look_up(const struct named_code *c, uint32_t position)
+{
+	return sym_python_line(c->version, c->lines, c->nlines, c->first_line, position);
+}
+
+uint32_t record_name_line(struct name_share *s, const struct named_code *c, uint32_t position)
+{
+	struct known_line key = { c->lines, c->first_line, c->version, position, 0 }, *known;
+	bool is_new;
+
+	if (c->nlines <= CHEAP_BYTES)
+		return look_up(c, position);
+	known = rp_hash_find(&s->known, &key);
+	if (known)
+		return known->line;
+	if (!record_name_may_scan(s, c->uid, c->nlines))
+		return 0;
+	key.line = look_up(c, position);
+	known = rp_hash_add_within(&s->known, &key, MOST_LINES, &is_new);
+	if (known)
+		known->line = key.line;
+	return key.line;
 }
 
 bool record_name_share_settle(struct name_share *s)
@@ -260,5 +325,6 @@ bool record_name_share_settle(struct name_share *s)
 		keep(&a, &c[i]);
 	}
 	free_codes(&all);
+	rp_hash_free(&s->known);
 	return true;
 }

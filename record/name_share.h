@@ -37,12 +37,23 @@ struct named_code {
 	const char *name, *file;
 	const uint8_t *lines; /* a table; NULL: the language has none */
 	uint32_t nlines, first_line, version;
+	uid_t uid; /* who pays; whoever adds it does not say */
 };
 
 /* What it points to is copied: each text and table once. 0, also without room; -ENOMEM. */
 int record_name_code(struct name_share *s, const struct named_code *code);
 /* That with this key, up to the address; NULL: it has no names. */
 const struct named_code *record_name_find(const struct name_share *s, const struct named_code *key);
+/* The line of a position in one of Python, by its table. 0: it has none, or is one too many. */
+uint32_t record_name_line(struct name_share *s, const struct named_code *code, uint32_t position);
+
+/*
+ * A line is about to be looked for in a table of so many bytes, which its process made. False: the
+ * user has no time left for that, which is said once; then there is no line. Time is as in
+ * generated_time.h, but four times as much, counted in bytes; small tables cost nothing, nor does
+ * what record_name_line() still knows.
+ */
+bool record_name_may_scan(struct name_share *s, uid_t uid, uint32_t bytes);
 
 /* ---- what others keep of their own, a process at a time */
 

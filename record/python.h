@@ -49,7 +49,7 @@ void record_python_read_file(int fd, const char *path, struct python_file *out);
 const struct python_layout *record_python_layout(unsigned int version);
 
 int record_python_names_add(struct name_share *names, const struct python_code *code);
-void record_python_names_find(const struct name_share *names, const struct name_owner *owner,
+void record_python_names_find(struct name_share *names, const struct name_owner *owner,
 			      const uint64_t words[2], struct report_frame *out);
 
 #endif

@@ -13,16 +13,16 @@ int record_python_names_add(struct name_share *names, const struct python_code *
 {
 	char *name = sym_python_text(c->name_state, c->name, c->name_bytes);
 	char *file = sym_python_text(c->file_state, c->file, c->file_bytes);
-	const struct named_code code = { (uint32_t)(c->pid_tgid >> 32),
-					 c->check,
-					 c->generation,
-					 c->code,
-					 name,
-					 file,
-					 c->lines,
-					 c->lines_bytes,
-					 c->first_line,
-					 c->version };
+	const struct named_code code = { .pid = (uint32_t)(c->pid_tgid >> 32),
+					 .check = c->check,
+					 .generation = c->generation,
+					 .address = c->code,
+					 .name = name,
+					 .file = file,
+					 .lines = c->lines,
+					 .nlines = c->lines_bytes,
+					 .first_line = c->first_line,
+					 .version = c->version };
 	const int err = name && file ? record_name_code(names, &code) : -ENOMEM;
 
 	free(name);
@@ -30,7 +30,7 @@ int record_python_names_add(struct name_share *names, const struct python_code *
 	return err;
 }
 
-void record_python_names_find(const struct name_share *names, const struct name_owner *owner,
+void record_python_names_find(struct name_share *names, const struct name_owner *owner,
 			      const uint64_t words[2], struct report_frame *out)
 {
 	const bool is_entered = (words[1] & PYTHON_POSITION_MAX) == PYTHON_POSITION_ENTERED;
@@ -49,7 +49,5 @@ void record_python_names_find(const struct name_share *names, const struct name_
 	out->name = *f->name ? f->name : out->name;
 	out->module = out->file = *f->file ? f->file : NULL;
 	out->symbol_offset = 2ull * position;
-	out->line = is_entered ? f->first_line
-			       : sym_python_line(f->version, f->lines, f->nlines, f->first_line,
-						 position);
+	out->line = is_entered ? f->first_line : record_name_line(names, f, position);
 }

@@ -44,9 +44,9 @@ static bool take_signed(struct sym_jvm_stream *s, int32_t *out)
 
 enum { LINES_END = 0, LINES_LONG = 0xff };
 
-uint32_t sym_jvm_line(const uint8_t *table, size_t n, unsigned int excluded, uint32_t bci)
+uint32_t sym_jvm_line(const uint8_t *table, uint32_t *n, unsigned int excluded, uint32_t bci)
 {
-	struct sym_jvm_stream s = { table, table + n, excluded };
+	struct sym_jvm_stream s = { table, table + *n, excluded };
 	uint32_t at = 0, line = 0, best = 0, best_line = 0;
 
 	while (s.at < s.end && *s.at != LINES_END) {
@@ -62,6 +62,7 @@ uint32_t sym_jvm_line(const uint8_t *table, size_t n, unsigned int excluded, uin
 			best_line = line;
 		}
 	}
+	*n = (uint32_t)(s.at - table);
 	return best_line;
 }
 

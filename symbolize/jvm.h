@@ -18,8 +18,11 @@ struct sym_jvm_stream {
 /* false: the stream is cut. */
 bool sym_jvm_number(struct sym_jvm_stream *s, uint32_t *out);
 
-/* The line of a bytecode by the method's table of @n bytes. 0: it has none. */
-uint32_t sym_jvm_line(const uint8_t *table, size_t n, unsigned int excluded, uint32_t bci);
+/*
+ * The line of a bytecode by the method's table, which lies in *n bytes and has as many when it is
+ * done: all are looked at. 0: it has none.
+ */
+uint32_t sym_jvm_line(const uint8_t *table, uint32_t *n, unsigned int excluded, uint32_t bci);
 
 /* Where a pc of compiled code is in the source: in which method, and inlined into what. */
 struct sym_jvm_scope {

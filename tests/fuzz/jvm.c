@@ -18,8 +18,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	uint8_t *bytes = fuzz_copy(in.at, n);
 	struct sym_jvm_stream s = { bytes, bytes + n, excluded };
 	struct sym_jvm_scope scope;
+	uint32_t ends = (uint32_t)n, line;
 
-	sym_jvm_line(bytes, n, excluded, asked);
+	line = sym_jvm_line(bytes, &ends, excluded, asked);
+	fuzz_check(ends <= n && sym_jvm_line(bytes, &ends, excluded, asked) == line);
 	while (sym_jvm_scope(&s, &scope))
 		fuzz_check(s.at <= s.end);
 	free(bytes);

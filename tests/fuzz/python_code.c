@@ -9,7 +9,7 @@
 
 #include "fuzz.h"
 
-static void ask(const struct name_share *names, const struct python_code *c, uint32_t position)
+static void ask(struct name_share *names, const struct python_code *c, uint32_t position)
 {
 	const struct name_owner owner = { .pid = (uint32_t)(c->pid_tgid >> 32),
 					  .generation = c->generation };

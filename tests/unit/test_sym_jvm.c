@@ -33,21 +33,32 @@ START_TEST(numbers_of_both_kinds)
 }
 END_TEST
 
+/* @end: so many bytes it has. */
+static uint32_t line_of(const uint8_t *table, uint32_t n, unsigned int excluded, uint32_t bci,
+			uint32_t end)
+{
+	const uint32_t line = sym_jvm_line(table, &n, excluded, bci);
+
+	ck_assert_uint_eq(n, end);
+	ck_assert_uint_eq(sym_jvm_line(table, &n, excluded, bci), line);
+	return line;
+}
+
 START_TEST(lines_of_bytecodes)
 {
 	/* bci 0: line 5 by two signed numbers; 2: 6; 9: 9; 300: 8. */
 	static const uint8_t old[] = { 0xff, 0, 10, 2 << 3 | 1, 7 << 3 | 3, 0xff, 198, 6, 1, 0 };
 	static const uint8_t now[] = { 0xff, 1, 11, 2 << 3 | 1, 0 };
 
-	ck_assert_uint_eq(sym_jvm_line(old, sizeof(old), 0, 0), 5);
-	ck_assert_uint_eq(sym_jvm_line(old, sizeof(old), 0, 1), 5);
-	ck_assert_uint_eq(sym_jvm_line(old, sizeof(old), 0, 2), 6);
-	ck_assert_uint_eq(sym_jvm_line(old, sizeof(old), 0, 9), 9);
-	ck_assert_uint_eq(sym_jvm_line(old, sizeof(old), 0, 299), 9);
-	ck_assert_uint_eq(sym_jvm_line(old, sizeof(old), 0, 300), 8);
-	ck_assert_uint_eq(sym_jvm_line(now, sizeof(now), 1, 1), 5);
-	ck_assert_uint_eq(sym_jvm_line(now, sizeof(now), 1, 7), 6);
-	ck_assert_uint_eq(sym_jvm_line(NULL, 0, 0, 7), 0);
+	ck_assert_uint_eq(line_of(old, sizeof(old), 0, 0, sizeof(old) - 1), 5);
+	ck_assert_uint_eq(line_of(old, sizeof(old), 0, 1, sizeof(old) - 1), 5);
+	ck_assert_uint_eq(line_of(old, sizeof(old), 0, 2, sizeof(old) - 1), 6);
+	ck_assert_uint_eq(line_of(old, sizeof(old), 0, 9, sizeof(old) - 1), 9);
+	ck_assert_uint_eq(line_of(old, sizeof(old), 0, 299, sizeof(old) - 1), 9);
+	ck_assert_uint_eq(line_of(old, sizeof(old), 0, 300, sizeof(old) - 1), 8);
+	ck_assert_uint_eq(line_of(now, sizeof(now), 1, 1, sizeof(now) - 1), 5);
+	ck_assert_uint_eq(line_of(now, sizeof(now), 1, 7, sizeof(now) - 1), 6);
+	ck_assert_uint_eq(line_of(NULL, 0, 0, 7, 0), 0);
 }
 END_TEST
 
