@@ -253,7 +253,8 @@ static int open_tables(struct recording *rec)
 		.script = rec->script,
 		.published = rec->published,
 		.keeper = rec->keeper,
-		.looks = &rec->looks
+		.looks = &rec->looks,
+		.whose = rec->looks.is_free ? NULL : &rec->whose,
 	};
 	int err = record_tables_open(&rec->tables, &maps);
 	uid_t uid;

@@ -12,6 +12,7 @@
 
 #include <rawprof/loader.h>
 #include "base/grow.h"
+#include "base/id_set.h"
 
 #include "table_evict.h"
 #include "table_files.h"
@@ -118,10 +119,7 @@ static bool choose_older_half(const struct record_table_store *s, struct choice 
 
 static void unplace(struct record_table_store *s, struct stored_file *file)
 {
-	struct table_owner *o = rp_hash_find(&s->owners, &(uint32_t){ file->uid });
-
-	if (o)
-		record_table_owner_remove(o, &file->table);
+	record_table_shares_give(s->shares, file->uid, &file->table);
 	record_table_unplace(&s->places, &file->table);
 }
 
@@ -170,4 +168,16 @@ bool record_table_evict(struct record_table_store *s, bool is_owners, uid_t uid)
 	rp_hash_keep(&s->files, file_stays, &(struct dropping){ s, &c });
 	drop_retired(s, &c);
 	return true;
+}
+
+void record_table_store_forget_older(struct record_table_store *s, const struct id_set *uids)
+{
+	for (uint32_t i = 0; i < rp_id_set_count(uids); i++)
+		record_table_evict(s, true, (uid_t)rp_id_set_at(uids, i));
+	for (uint32_t i = 0; i < s->files.count; i++) {
+		struct stored_file *file = table_file_at(s, i);
+
+		if (file->state == STORED_NO_ROOM && rp_id_set_has(uids, file->uid))
+			file->used_ns = 0; /* there is some now */
+	}
 }

@@ -24,8 +24,11 @@ struct record_table_store {
 	uint32_t ncomputing;	/*   and those that are */
 	bool was_too_busy;	/* some were turned away since tables were collected last */
 	struct hash_map owners; /* struct table_owner, by uid */
+	struct record_share shares[TABLE_SHARES];
+	uid_t asker; /* who pays for what is root's from now on; 0: nobody */
 	record_table_users *users;
 	void *users_ctx;
+	struct id_set *over;	  /* to which users are added who have no room */
 	struct table_mark *marks; /* while users() is asked, by index */
 	size_t nmarks, marks_capacity;
 	bool is_full, full_said;

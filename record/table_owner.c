@@ -5,21 +5,20 @@
 #include "base/clock.h"
 #include "table_owner.h"
 
-#define MOST(all) ((uint64_t)(all) / 4 * 3)
 /* So much of a file is read at most: no larger .eh_frame is. That can cost a second, */
 #define FILE_BYTES (64ULL << 20)
 /*   and of a user's files it is this sum in an hour. */
 #define OWNER_BYTES (1ULL << 30)
 #define OWNER_SECONDS 3600
 
-static void say(const struct table_owner *o, bool *is_said, const char *what)
+static void say_time(struct table_owner *o)
 {
-	if (!*is_said)
+	if (!o->time_said)
 		rp_log(RP_WARN,
-		       "the files of user %u have %s: "
+		       "the files of user %u have taken their share of the time for unwind tables: "
 		       "stacks in more of them go by frame pointers",
-		       o->uid, what);
-	*is_said = true;
+		       o->uid);
+	o->time_said = true;
 }
 
 /* A bucket that runs out slowly. */
@@ -41,45 +40,69 @@ bool record_table_owner_may_read(struct table_owner *o, uint64_t size)
 	if (now - o->read_ns >= NS_PER_SECOND)
 		let_out(o, now);
 	if (o->uid && o->bytes + size > OWNER_BYTES) {
-		say(o, &o->time_said, "taken their share of the time for unwind tables");
+		say_time(o);
 		return false;
 	}
 	o->bytes += size;
 	return true;
 }
 
-bool record_table_owner_has_room(const struct table_owner *o, const struct unwind_table *t)
-{
-	uint64_t pages = o->pages, rows = o->rows;
+/* ---- room */
 
-	for (uint32_t i = 0; i < t->nparts; i++) {
-		pages += t->parts[i].npages + 1;
-		rows += t->parts[i].nrows;
+void record_table_shares_init(struct record_share *shares)
+{
+	static const uint64_t most[TABLE_SHARES] = { UNWIND_PAGES, UNWIND_RULES,
+						     (uint64_t)UNWIND_SHARDS * UNWIND_PART_ROWS };
+
+	for (int i = 0; i < TABLE_SHARES; i++) {
+		shares[i] = RECORD_SHARE(most[i], "room for unwind tables");
+		shares[i].parts = 8; /* one user's, of a machine that is its own, are most */
 	}
-	return !o->uid ||
-	       (o->rules + t->nrules <= MOST(UNWIND_RULES) && pages <= MOST(UNWIND_PAGES) &&
-		rows <= MOST((uint64_t)UNWIND_SHARDS * UNWIND_PART_ROWS));
 }
 
-void record_table_owner_say_room(struct table_owner *o)
+void record_table_shares_free(struct record_share *shares)
 {
-	say(o, &o->room_said, "filled their share of the room for unwind tables");
+	for (int i = 0; i < TABLE_SHARES; i++)
+		record_share_free(&shares[i]);
 }
 
-void record_table_owner_add(struct table_owner *o, const struct placed_table *t)
+void record_table_shares_empty(struct record_share *shares)
 {
-	for (uint32_t i = 0; i < t->nparts; i++) {
-		o->pages += t->parts[i].npages + 1;
-		o->rows += t->parts[i].nrows;
-	}
-	o->rules += t->nrules;
+	for (int i = 0; i < TABLE_SHARES; i++)
+		record_share_empty(&shares[i]);
 }
 
-void record_table_owner_remove(struct table_owner *o, const struct placed_table *t)
+struct record_share *record_table_shares_lack(struct record_share *shares, uid_t uid,
+					      const struct unwind_table *t)
+{
+	uint64_t size[TABLE_SHARES] = { 0, t->nrules, 0 };
+
+	for (uint32_t i = 0; i < t->nparts; i++) {
+		size[0] += t->parts[i].npages + 1;
+		size[2] += t->parts[i].nrows;
+	}
+	for (int i = 0; i < TABLE_SHARES; i++)
+		if (!record_share_fits(&shares[i], uid, size[i]))
+			return &shares[i];
+	return NULL;
+}
+
+static void change(struct record_share *shares, uid_t uid, const struct placed_table *t,
+		   void (*to)(struct record_share *s, uid_t uid, uint64_t size))
 {
 	for (uint32_t i = 0; i < t->nparts; i++) {
-		o->pages -= t->parts[i].npages + 1;
-		o->rows -= t->parts[i].nrows;
+		to(&shares[0], uid, t->parts[i].npages + 1);
+		to(&shares[2], uid, t->parts[i].nrows);
 	}
-	o->rules -= t->nrules;
+	to(&shares[1], uid, t->nrules);
+}
+
+void record_table_shares_add(struct record_share *shares, uid_t uid, const struct placed_table *t)
+{
+	change(shares, uid, t, record_share_add);
+}
+
+void record_table_shares_give(struct record_share *shares, uid_t uid, const struct placed_table *t)
+{
+	change(shares, uid, t, record_share_give);
 }

@@ -9,6 +9,7 @@
 #include <rawprof/loader.h>
 #include "base/clock.h"
 #include "base/grow.h"
+#include "base/id_set.h"
 #include "base/lack.h"
 #include "base/subuid.h"
 #include "symbolize/proc.h"
@@ -34,6 +35,7 @@ int record_table_store_open(struct record_table_store **out,
 	s->places.rows = maps->rows;
 	s->files = TABLE_FILES;
 	s->owners = HASH_MAP(struct table_owner, uid);
+	record_table_shares_init(s->shares);
 	if (record_table_places_open(&s->places)) {
 		record_table_store_close(s);
 		return -ENOMEM;
@@ -72,11 +74,7 @@ void record_table_store_forget(struct record_table_store *s)
 	record_table_free_file(&s->vdso);
 	s->vdso_tried = false;
 	/* What was read, and said, is not undone. */
-	for (uint32_t i = 0; i < s->owners.count; i++) {
-		struct table_owner *o = (struct table_owner *)s->owners.items + i;
-
-		o->pages = o->rules = o->rows = 0;
-	}
+	record_table_shares_empty(s->shares);
 	/* Without memory there is less room than there could be. */
 	s->is_full = record_table_places_open(&s->places) != 0;
 }
@@ -92,10 +90,17 @@ void record_table_store_kept_by(struct record_table_store *s, struct record_keep
 		record_tables_kept_by(s->cache, keeper);
 }
 
-void record_table_store_used_by(struct record_table_store *s, record_table_users *users, void *ctx)
+void record_table_store_used_by(struct record_table_store *s, record_table_users *users, void *ctx,
+				struct id_set *over)
 {
 	s->users = users;
 	s->users_ctx = ctx;
+	s->over = over;
+}
+
+void record_table_store_asked_by(struct record_table_store *s, uid_t uid)
+{
+	s->asker = uid;
 }
 
 int record_table_store_make_beside(struct record_table_store *s)
@@ -118,6 +123,7 @@ void record_table_store_close(struct record_table_store *s)
 	record_table_store_forget(s);
 	record_table_places_close(&s->places);
 	rp_hash_free(&s->owners);
+	record_table_shares_free(s->shares);
 	free(s->retired);
 	free(s->marks);
 	if (s->cache)
@@ -127,10 +133,21 @@ void record_table_store_close(struct record_table_store *s)
 
 /* ---- a table into the maps */
 
-/* Its owner; NULL: it has read or has nothing yet, and there is no memory to note what. */
-static struct table_owner *owner_of(struct record_table_store *s, uid_t uid)
+static uid_t payer_of(const struct record_table_store *s, const struct stat *st)
 {
-	return rp_hash_add(&s->owners, &(uint32_t){ uid });
+	const uid_t owner = rp_subuid_first(st->st_uid);
+
+	return owner ? owner : s->asker;
+}
+
+/* The first who asked, of those who pay; with a table, until nobody has to. */
+static void pays(struct record_table_store *s, struct stored_file *file, uid_t payer)
+{
+	if (payer && file->table.nparts)
+		return;
+	record_table_shares_give(s->shares, file->uid, &file->table);
+	record_table_shares_add(s->shares, payer, &file->table);
+	file->uid = payer;
 }
 
 static void say_full(struct record_table_store *s, int err)
@@ -143,18 +160,28 @@ static void say_full(struct record_table_store *s, int err)
 	s->full_said = true;
 }
 
+/* Of the user's own files, or of those of whom the user has left so little. */
+static bool evict_for(struct record_table_store *s, const struct record_share *lacks, uid_t uid)
+{
+	const struct share_user *u = record_share_largest(lacks);
+	const uid_t largest = u ? u->uid : uid; /* it moves */
+
+	return record_table_evict(s, true, uid) ||
+	       (largest != uid && record_table_evict(s, true, largest));
+}
+
 /* Files that no walk needs go for it, if need be: pointers to files hold no longer. */
 static int place(struct record_table_store *s, const struct unwind_table *t, uid_t uid,
 		 struct placed_table *out)
 {
-	struct table_owner *owner = owner_of(s, uid);
+	struct record_share *lacks;
 	int err;
 
-	if (!owner)
-		return -ENOMEM;
-	while (!record_table_owner_has_room(owner, t))
-		if (!record_table_evict(s, true, uid)) {
-			record_table_owner_say_room(owner);
+	while ((lacks = record_table_shares_lack(s->shares, uid, t)))
+		if (!evict_for(s, lacks, uid)) {
+			record_share_say(lacks, uid);
+			if (s->over)
+				rp_id_set_add(s->over, uid);
 			return -EDQUOT;
 		}
 	do
@@ -164,7 +191,7 @@ static int place(struct record_table_store *s, const struct unwind_table *t, uid
 	if (err)
 		say_full(s, err);
 	else
-		record_table_owner_add(owner, out);
+		record_table_shares_add(s->shares, uid, out);
 	return err;
 }
 
@@ -252,9 +279,16 @@ const struct stored_file *record_table_store_known(struct record_table_store *s,
 {
 	const struct stored_file key = key_of(st);
 	struct stored_file *file = rp_hash_find(&s->files, &key);
+	const uid_t payer = payer_of(s, st);
 
-	if (file && file->state != STORED_NO_ROOM)
+	if (!file)
+		return NULL;
+	if (file->state != STORED_NO_ROOM)
 		file->used_ns = rp_monotonic_ns();
+	else if (file->uid != payer && !(payer && s->over && rp_id_set_has(s->over, payer)))
+		file->used_ns = 0; /* there may be for this one */
+	if (!payer)
+		pays(s, file, 0);
 	return file;
 }
 
@@ -311,12 +345,12 @@ const struct stored_file *record_table_store_file(struct record_table_store *s, 
 		return known;
 	key = key_of(&st);
 	file = rp_hash_add(&s->files, &key);
-	owner = owner_of(s, rp_subuid_first(st.st_uid));
+	owner = rp_hash_add(&s->owners, &(uint32_t){ rp_subuid_first(st.st_uid) });
 	if (!owner || !file) {
 		rp_lack_file(-ENOMEM, fd);
 		return NULL;
 	}
-	file->uid = owner->uid;
+	pays(s, file, payer_of(s, &st));
 	file->state = STORED_ORDERED; /* so it does not go meanwhile */
 	file->used_ns = rp_monotonic_ns();
 	file->is_computed |= is_computed;
@@ -332,11 +366,10 @@ const struct stored_file *record_table_store_made(struct record_table_store *s,
 {
 	const struct stored_file wanted = key_of(key);
 	struct stored_file *file = rp_hash_add(&s->files, &wanted);
-	const struct table_owner *owner = owner_of(s, rp_subuid_first(key->st_uid));
 
-	if (!file || !owner)
+	if (!file)
 		return NULL;
-	file->uid = owner->uid;
+	pays(s, file, payer_of(s, key));
 	file->state = STORED_ORDERED; /* so it does not go meanwhile */
 	return settle(s, file, t);
 }

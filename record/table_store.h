@@ -27,7 +27,7 @@ struct stored_file {
 	struct timespec changed;   /* all above: its key */
 	struct stored_load *loads; /* none: it is no ELF file of this machine */
 	uint32_t nloads;
-	uid_t uid;
+	uid_t uid; /* who pays for its room; 0: nobody */
 	struct placed_table table;
 	struct unwind_rule jumped_to; /* of the table */
 	enum stored_state state;
@@ -63,11 +63,20 @@ void record_table_store_close(struct record_table_store *s);
 /*
  * Asked when there is no room: record_table_store_mark() of each part, by its index, that a walk
  * may use from now on. All else may go once no walk is under way that began before. Nothing goes
- * without it, or if it fails.
+ * without it, or if it fails. Users whose share is full are added to @over.
  */
+struct id_set;
 typedef int record_table_users(void *ctx, struct record_table_store *s);
-void record_table_store_used_by(struct record_table_store *s, record_table_users *users, void *ctx);
+void record_table_store_used_by(struct record_table_store *s, record_table_users *users, void *ctx,
+				struct id_set *over);
 void record_table_store_mark(struct record_table_store *s, uint32_t index);
+/*
+ * For whose process files are asked for from now on, 0: one that nobody pays for. It pays for
+ * root's that are new, until one is asked for by whom nobody pays for.
+ */
+void record_table_store_asked_by(struct record_table_store *s, uid_t uid);
+/* Of what each of these users pays for and no walk uses the older half goes. */
+void record_table_store_forget_older(struct record_table_store *s, const struct id_set *uids);
 
 /*
  * The file open as fd, digested if it is new, or if @is_computed, and it was not: with rules for
@@ -77,7 +86,7 @@ const struct stored_file *record_table_store_file(struct record_table_store *s, 
 						  bool is_computed);
 /*
  * What is no file has a table too: @t, which stays the caller's, by a key that is like a file's of
- * device 0: st_ino, st_size, st_ctim; st_uid: who pays for it. NULL: there is no memory.
+ * device 0: st_ino, st_size, st_ctim; st_uid: its owner. NULL: there is no memory.
  */
 struct unwind_table;
 struct stat;

@@ -11,36 +11,21 @@
 #include "base/clock.h"
 #include "base/grow.h"
 #include "base/hash.h"
+#include "base/subuid.h"
 #include "symbolize/proc.h"
 
 #include "early.h"
 #include "jvm.h"
-#include "map_window.h"
 #include "published.h"
+#include "slices.h"
 #include "tables.h"
 #include "tables_read.h"
 #include "v8.h"
-
-/* Slices are given out in multiples of this, so that what one process leaves another can use. */
-#define SLICE_STEP 8
+#include "whose.h"
 
 /* A program maps its libraries within so long of being executed. */
 #define EXEC_WINDOW_NS (NS_PER_SECOND / 125)
 #define EXEC_LOOK_NS (NS_PER_SECOND / 2500)
-
-/* include/linux/threads.h: PID_MAX_LIMIT */
-#define MAX_PIDS (4u << 20)
-
-/* A walk that began before a slice was given up may read it so long; walks take microseconds. */
-#define GRACE_NS (NS_PER_SECOND / 10)
-
-/* Ranges [first, first + room) of the map: of a process, or given up (pid 0). */
-struct slice {
-	uint32_t pid;
-	uint32_t first, capacity, count;
-	bool is_wiped;	  /* what was in it when it was given up */
-	uint64_t left_ns; /* when it was given up last; 0: never */
-};
 
 #define MAX_MISSED 4096
 #define MAX_PATHS 4096
@@ -51,15 +36,14 @@ struct slice {
 
 struct record_tables {
 	struct table_sources from;
-	int procs_fd, ranges_fd;
+	int procs_fd;
 	uint64_t *changes;   /* of struct unwind_mappings, where the programs see it */
-	uint32_t used;	     /* of UNWIND_MAPPINGS */
 	bool by_file;	     /* processes are walked before they are read */
 	uint32_t generation; /* of what was published last */
-	struct slice *slices;
-	size_t nslices, nleft, capacity; /* nleft: of which nobody has */
-	/* By pid, of MAX_PIDS: number in slices + 1. Its pages appear as they are used. */
-	uint32_t *slice_of_pid;
+	struct slices slices;
+	struct record_whose *whose; /* NULL: nobody pays for a process */
+	uid_t payer;		    /* who pays for the one that is read */
+	struct id_set over;	    /* users who lack room */
 	struct id_set changed;
 	struct id_set executed; /* a moment ago */
 	uint64_t fresh_until;
@@ -73,7 +57,6 @@ struct record_tables {
 	uint64_t missed_ns;	   /*   and the set of these places */
 	bool is_full, full_said;
 	bool has_language; /* of a process that was read */
-	struct map_window starts_window, ranges_window;
 	struct reading *reading;
 };
 
@@ -91,17 +74,6 @@ static void procs_changed(struct record_tables *f)
 	__atomic_fetch_add(f->changes, 1, __ATOMIC_RELEASE);
 }
 
-/* Of generation 0, which is no process's. Never written; const would lie in the file. */
-static struct unwind_mapping nobodys[READING_RANGES + SLICE_STEP];
-
-/* No walk finds anything in it any more. */
-static void wipe(struct record_tables *f, struct slice *s)
-{
-	s->is_wiped = !record_window_write(&f->ranges_window, f->ranges_fd,
-					   offsetof(struct unwind_mappings, range[s->first]),
-					   nobodys, s->capacity * sizeof(nobodys[0]));
-}
-
 /*
  * Which parts lie in the ranges of processes, and in those that are being read. What has been given
  * up is nobody's any more: children that have inherited it are read.
@@ -110,15 +82,15 @@ static int mark_used(void *ctx, struct record_table_store *store)
 {
 	const size_t bytes = sizeof(struct unwind_mappings);
 	struct record_tables *f = ctx;
-	const struct unwind_mappings *all = map_pages(bytes, MAP_SHARED, f->ranges_fd);
+	const struct unwind_mappings *all = map_pages(bytes, MAP_SHARED, f->slices.fd);
 
 	if (!all)
 		return -ENOMEM;
-	for (size_t i = 0; i < f->nslices; i++) {
-		struct slice *s = &f->slices[i];
+	for (size_t i = 0; i < f->slices.n; i++) {
+		struct slice *s = &f->slices.of[i];
 
 		if (!s->pid && !s->is_wiped) {
-			wipe(f, s);
+			record_slice_wipe(&f->slices, s);
 			continue;
 		}
 		for (uint32_t r = 0; s->pid && r < s->count; r++)
@@ -144,8 +116,8 @@ int record_tables_open(struct record_tables **out, const struct record_tables_ma
 	if (!f)
 		return -ENOMEM;
 	f->procs_fd = maps->procs;
-	f->ranges_fd = maps->mappings;
 	f->from.looks = maps->looks;
+	f->whose = maps->whose;
 	f->by_file = maps->files >= 0;
 	f->from.only_hit = maps->only_hit;
 	f->from.astray = &f->astray;
@@ -154,15 +126,13 @@ int record_tables_open(struct record_tables **out, const struct record_tables_ma
 	f->from.jvm = maps->jvm;
 	f->from.script = maps->script;
 	f->from.published = maps->published;
-	f->changes = map_pages(sizeof(*f->changes), MAP_SHARED, f->ranges_fd);
-	f->slice_of_pid = map_pages(MAX_PIDS * sizeof(*f->slice_of_pid),
-				    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+	f->changes = map_pages(sizeof(*f->changes), MAP_SHARED, maps->mappings);
 	f->reading = calloc(1, sizeof(*f->reading));
-	if (f->changes && f->slice_of_pid && f->reading)
+	if (!record_slices_open(&f->slices, maps->mappings) && f->changes && f->reading)
 		err = record_table_store_open(&f->from.store, &store);
 	if (!err) {
 		record_table_store_kept_by(f->from.store, maps->keeper);
-		record_table_store_used_by(f->from.store, mark_used, f);
+		record_table_store_used_by(f->from.store, mark_used, f, &f->over);
 	}
 	if (f->changes)
 		procs_changed(f); /* what the programs keep begins as 0: of no process */
@@ -179,8 +149,7 @@ void record_tables_close(struct record_tables *f)
 	if (!f)
 		return;
 	record_table_store_close(f->from.store);
-	if (f->slice_of_pid)
-		munmap(f->slice_of_pid, MAX_PIDS * sizeof(*f->slice_of_pid));
+	record_slices_close(&f->slices);
 	if (f->changes)
 		munmap(f->changes, sizeof(*f->changes));
 	rp_id_set_free(&f->changed);
@@ -191,87 +160,10 @@ void record_tables_close(struct record_tables *f)
 	rp_id_set_free(&f->paths);
 	rp_id_set_free(&f->waiting);
 	record_early_free(&f->early);
-	record_window_close(&f->starts_window);
-	record_window_close(&f->ranges_window);
-	free(f->slices);
+	rp_id_set_free(&f->over);
 	free(f->reading);
 	free(f->from.hits);
 	free(f);
-}
-
-/* ---- slices */
-
-static struct slice *slice_of(const struct record_tables *f, uint32_t pid)
-{
-	uint32_t number = pid < MAX_PIDS ? f->slice_of_pid[pid] : 0;
-
-	return number ? &f->slices[number - 1] : NULL;
-}
-
-static void take_slice(struct record_tables *f, struct slice *slice, uint32_t pid)
-{
-	f->nleft--;
-	slice->pid = pid;
-	f->slice_of_pid[pid] = (uint32_t)(slice - f->slices) + 1;
-}
-
-static void give_up(struct record_tables *f, struct slice *slice)
-{
-	f->slice_of_pid[slice->pid] = 0;
-	slice->pid = 0;
-	slice->left_ns = rp_monotonic_ns();
-	f->nleft++;
-}
-
-/* The smallest that was given up long enough ago and has room, but not twice too much. */
-static struct slice *used_slice(struct record_tables *f, uint32_t capacity)
-{
-	uint64_t now = rp_monotonic_ns();
-	struct slice *best = NULL;
-
-	for (size_t i = 0; f->nleft && i < f->nslices; i++) {
-		struct slice *s = &f->slices[i];
-
-		if (!s->pid && s->capacity >= capacity && s->capacity <= 2 * capacity &&
-		    now - s->left_ns > GRACE_NS && (!best || s->capacity < best->capacity))
-			best = s;
-	}
-	return best;
-}
-
-static struct slice *new_slice(struct record_tables *f, uint32_t capacity)
-{
-	if (capacity > UNWIND_MAPPINGS - f->used)
-		return NULL;
-	if (RP_GROW(f->slices, f->nslices, f->capacity))
-		return NULL;
-	f->slices[f->nslices] = (struct slice){ .first = f->used, .capacity = capacity };
-	f->used += capacity;
-	f->nleft++;
-	return &f->slices[f->nslices++];
-}
-
-static int write_slice(struct record_tables *f, struct slice *slice, struct reading *r)
-{
-	const uint64_t starts_at = offsetof(struct unwind_mappings, start[slice->first]),
-		       ranges_at = offsetof(struct unwind_mappings, range[slice->first]);
-	const size_t bytes = r->n * sizeof(r->range[0]);
-	int err = 0;
-
-	for (uint32_t i = 0; i < r->n; i++)
-		r->range[i].generation = f->generation;
-	/* Children of its last process may use it yet: none may find new starts with old ranges. */
-	if (slice->left_ns && !slice->is_wiped)
-		wipe(f, slice);
-	if (slice->left_ns && !slice->is_wiped)
-		return -ENOMEM;
-	slice->is_wiped = false;
-	if (!err)
-		err = record_window_write(&f->starts_window, f->ranges_fd, starts_at, r->start,
-					  r->n * sizeof(r->start[0]));
-	return err ? err
-		   : record_window_write(&f->ranges_window, f->ranges_fd, ranges_at, r->range,
-					 bytes);
 }
 
 /* What other code PHP's libraries generate, as that of PCRE, has frames of its own. */
@@ -280,10 +172,19 @@ static struct unwind_rule generated_of(const struct reading *r)
 	return r->has_shared_code && !r->generated.kind ? r->in_loop : r->generated;
 }
 
+static void say_full(struct record_tables *f)
+{
+	f->is_full = true;
+	if (!f->full_said)
+		rp_log(RP_WARN,
+		       "no room for the mappings of more processes: "
+		       "their stacks go by frame pointers%s",
+		       f->from.only_hit ? " for seconds" : "");
+	f->full_said = true;
+}
+
 static void publish(struct record_tables *f, struct reading *r)
 {
-	uint32_t capacity = (r->n + SLICE_STEP - 1) / SLICE_STEP * SLICE_STEP;
-	struct slice *old, *slice = used_slice(f, capacity);
 	struct unwind_proc proc = { .count = r->n,
 				    .generation = ++f->generation,
 				    .jvm = r->jvm,
@@ -292,37 +193,37 @@ static void publish(struct record_tables *f, struct reading *r)
 				    .script = r->script,
 				    .published = r->published,
 				    .generated = generated_of(r) };
+	struct slice *slice;
+	int err;
 
-	if (!slice)
-		slice = new_slice(f, capacity);
-	if (!slice) {
-		f->is_full = true;
-		if (!f->full_said)
-			rp_log(RP_WARN,
-			       "no room for the mappings of more processes: "
-			       "their stacks go by frame pointers%s",
-			       f->from.only_hit ? " for seconds" : "");
-		f->full_said = true;
-		return;
-	}
+	for (uint32_t i = 0; i < r->n; i++)
+		r->range[i].generation = f->generation;
+	err = record_slice_make(&f->slices, r, f->payer, &slice);
+	if (err == -EDQUOT)
+		rp_id_set_add(&f->over, f->payer);
+	if (err == -ENOSPC)
+		say_full(f);
+	if (err)
+		return; /* what was made stays free */
 	proc.first = slice->first;
-	if (write_slice(f, slice, r))
-		return; /* it stays free */
-	slice->count = r->n;
 	__atomic_thread_fence(__ATOMIC_RELEASE); /* before they can be found */
-	old = slice_of(f, r->pid);
 	if (rp_map_update(f->procs_fd, &r->pid, &proc, BPF_ANY))
 		return;
 	procs_changed(f);
-	if (old)
-		give_up(f, old);
-	take_slice(f, slice, r->pid);
+	record_slice_take(&f->slices, slice, r->pid);
 }
 
 /* ---- processes */
 
+static void ask_for(struct record_tables *f, uint32_t pid)
+{
+	f->payer = f->whose ? rp_subuid_first(record_whose(f->whose, pid)) : 0;
+	record_table_store_asked_by(f->from.store, f->payer);
+}
+
 void record_tables_begin(struct record_tables *f, uint32_t pid)
 {
+	ask_for(f, pid);
 	record_reading_begin(f->reading, &f->from, pid);
 }
 
@@ -340,7 +241,7 @@ void record_tables_end(struct record_tables *f)
 	rp_id_set_add(&f->current, r->pid);
 	record_reading_end(r);
 	record_published_read(f->from.published, r);
-	if (r->pid < MAX_PIDS && r->n)
+	if (r->n)
 		publish(f, r);
 	if (r->jvm_early)
 		record_early_add(&f->early, r->pid);
@@ -377,7 +278,7 @@ static void read_again(struct record_tables *f, uint32_t pid)
 
 void record_tables_changed(struct record_tables *f, uint32_t pid)
 {
-	if (slice_of(f, pid) || rp_id_set_has(&f->executed, pid))
+	if (record_slice_of(&f->slices, pid) || rp_id_set_has(&f->executed, pid))
 		read_again(f, pid);
 }
 
@@ -400,6 +301,7 @@ void record_tables_mapped(struct record_tables *f, uint32_t pid, const char *pat
 		fd = sym_proc_follow_here(path);
 	if (fd < 0)
 		return;
+	ask_for(f, pid);
 	record_table_store_file(f->from.store, fd, false);
 	close(fd);
 }
@@ -473,7 +375,7 @@ bool record_tables_astray(struct record_tables *f, uint32_t pid, const uint64_t 
 
 void record_tables_ended(struct record_tables *f, uint32_t pid)
 {
-	struct slice *slice = slice_of(f, pid);
+	struct slice *slice = record_slice_of(&f->slices, pid);
 
 	record_jvm_ended(f->from.jvm, pid);
 	record_v8_ended(f->from.v8, pid);
@@ -482,7 +384,7 @@ void record_tables_ended(struct record_tables *f, uint32_t pid)
 		return;
 	rp_map_delete(f->procs_fd, &pid);
 	procs_changed(f);
-	give_up(f, slice);
+	record_slice_give_up(&f->slices, slice);
 }
 
 /*
@@ -491,19 +393,36 @@ void record_tables_ended(struct record_tables *f, uint32_t pid)
  */
 static void forget_all(struct record_tables *f)
 {
-	for (size_t i = 0; i < f->nslices; i++) {
-		struct slice *s = &f->slices[i];
+	for (size_t i = 0; i < f->slices.n; i++) {
+		struct slice *s = &f->slices.of[i];
 
-		wipe(f, s);
-		if (s->pid) {
+		record_slice_wipe(&f->slices, s);
+		if (s->pid)
 			rp_map_delete(f->procs_fd, &s->pid);
-			f->slice_of_pid[s->pid] = 0;
-		}
 	}
 	procs_changed(f);
-	f->nslices = f->nleft = f->used = 0;
+	record_slices_empty(&f->slices);
 	rp_quiesce();
 	record_table_store_forget(f->from.store);
+	rp_id_set_free(&f->missed);
+	rp_id_set_free(&f->astray);
+	rp_id_set_free(&f->paths);
+	f->is_full = false;
+}
+
+/* The same of users who lack room, and of their tables the older half. */
+static void forget_users(struct record_tables *f)
+{
+	for (size_t i = 0; i < f->slices.n; i++) {
+		struct slice *s = &f->slices.of[i];
+
+		if (!s->pid || !s->payer || !rp_id_set_has(&f->over, s->payer))
+			continue;
+		rp_map_delete(f->procs_fd, &s->pid);
+		record_slice_give_up(&f->slices, s);
+	}
+	procs_changed(f);
+	record_table_store_forget_older(f->from.store, &f->over);
 }
 
 /*
@@ -512,17 +431,18 @@ static void forget_all(struct record_tables *f)
  */
 static void make_room(struct record_tables *f)
 {
+	const bool is_full = f->is_full || record_table_store_is_full(f->from.store);
 	uint64_t now = rp_monotonic_ns();
 
-	if (!f->from.only_hit || !(f->is_full || record_table_store_is_full(f->from.store)) ||
+	if (!f->from.only_hit || !(is_full || rp_id_set_count(&f->over)) ||
 	    now - f->forgotten_ns < FORGET_NS)
 		return;
-	forget_all(f);
+	if (is_full)
+		forget_all(f);
+	else
+		forget_users(f);
 	rp_id_set_free(&f->current);
-	rp_id_set_free(&f->missed);
-	rp_id_set_free(&f->astray);
-	rp_id_set_free(&f->paths);
-	f->is_full = false;
+	rp_id_set_free(&f->over);
 	f->forgotten_ns = now;
 }
 

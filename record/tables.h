@@ -31,6 +31,7 @@ struct record_tables_maps {
 	struct record_published *published;
 	struct record_keeper *keeper; /* puts tables into the cache; NULL: this process does */
 	struct record_looks *looks;   /* what reading a process costs; NULL: nobody asks */
+	struct record_whose *whose;   /* who pays for its room; NULL: nobody does */
 };
 int record_tables_open(struct record_tables **out, const struct record_tables_maps *maps);
 void record_tables_close(struct record_tables *f);

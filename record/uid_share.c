@@ -17,6 +17,16 @@ static struct share_user *add_user(struct record_share *s, uid_t uid)
 	return rp_hash_add(&s->users, &(uid_t){ rp_subuid_first(uid) });
 }
 
+/* What all users but root may have. */
+static uint64_t for_users(const struct record_share *s)
+{
+	const struct share_user *root = rp_hash_find(&s->users, &(uid_t){ 0 });
+	const uint64_t kept = s->parts ? s->most / s->parts : 0,
+		       has = s->parts && root ? root->has : 0;
+
+	return s->most - (has > kept ? has : kept);
+}
+
 bool record_share_fits(struct record_share *s, uid_t uid, uint64_t size)
 {
 	const struct share_user *u = add_user(s, uid);
@@ -24,8 +34,13 @@ bool record_share_fits(struct record_share *s, uid_t uid, uint64_t size)
 
 	if (!u)
 		return false;
-	if (uid)
-		most = most + u->has > s->all ? (most + u->has - s->all) / 2 : 0;
+	if (!uid && s->parts)
+		return true; /* what is there is seen elsewhere */
+	if (uid) {
+		most = for_users(s) + u->has;
+		most = most > s->all ? most - s->all : 0;
+		most = s->parts ? most - most / s->parts : most / 2;
+	}
 	return u->has <= most && size <= most - u->has;
 }
 
@@ -87,6 +102,16 @@ bool record_share_take(struct record_share *s, uid_t uid, uint64_t size)
 	if (has_room)
 		record_share_add(s, uid, size);
 	return has_room;
+}
+
+const struct share_user *record_share_largest(const struct record_share *s)
+{
+	const struct share_user *u = s->users.items, *largest = NULL;
+
+	for (uint32_t i = 0; i < s->users.count; i++)
+		if (u[i].uid && u[i].has > (largest ? largest->has : 0))
+			largest = &u[i];
+	return largest;
 }
 
 uid_t record_share_owner(int fd)

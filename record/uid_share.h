@@ -4,6 +4,9 @@
  * most half of what the others have left, so that there is some for one more. Subordinate uids of
  * one range are one user (base/subuid.h); whoever has many uids in another way can leave next to
  * nothing. What root has is beside that: root is denied nothing by others.
+ *
+ * Where root's lie among the others' there are parts: one of all is kept for root, who may have
+ * more if it is there; and one user has at most all but a part of what the others have left.
  */
 #ifndef RECORD_UID_SHARE_H
 #define RECORD_UID_SHARE_H
@@ -18,6 +21,7 @@
 
 struct record_share {
 	uint64_t most, all; /* for all users but root, and what they have; root has as much */
+	uint32_t parts;	    /* 0: as much beside that; else all of it is for root too */
 	const char *what;   /* "places for layouts of V8" */
 	uint32_t said;
 	struct hash_map users;
@@ -45,6 +49,8 @@ void record_share_add(struct record_share *s, uid_t uid, uint64_t size);
 void record_share_give(struct record_share *s, uid_t uid, uint64_t size);
 /* Both; false: it may not, and has not. */
 bool record_share_take(struct record_share *s, uid_t uid, uint64_t size);
+/* Who of all users but root has most; NULL: nobody has anything. */
+const struct share_user *record_share_largest(const struct record_share *s);
 /* Whose a file is. */
 uid_t record_share_owner(int fd);
 /* Whose a process is: its real user; RECORD_UID_UNKNOWN: it has ended. */

@@ -205,7 +205,7 @@ static unsigned int bits_of(uint64_t bytes)
 	return bytes ? 64 - (unsigned int)__builtin_clzll(bytes) : 0;
 }
 
-/* How many bits sizes have from eight times that which half of the kind's have, by powers of two. */
+/* Bits of sizes from eight times that which half of the kind's have, by powers of two. */
 static unsigned int large_bits(const struct agent_store *s, const char *kind)
 {
 	size_t count[65] = { 0 }, n = 0, half = 0;

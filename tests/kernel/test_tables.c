@@ -6,7 +6,6 @@
  */
 #include "test_loader.h"
 
-#include <elf.h>
 #include <poll.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
@@ -16,6 +15,7 @@
 #include "record/generated_code.h"
 #include "record/table_maker.h"
 #include "record/tables.h"
+#include "table_code.h"
 
 enum { PROCS, RANGE, INDEX, RULES, ROWS, MAPS };
 static const struct asm_map maps[MAPS] = {
@@ -98,47 +98,7 @@ END_TEST
 /* A file of @uid's with so much code in one function: an index of so many pages, two rows. */
 static int code_of_bytes(uid_t uid, uint64_t bytes)
 {
-	enum { AT = 0x200, SIZE = 64, CODE = 0x1000 };
-	static const uint8_t cie[] = { 20, 0,	 0, 0, 0,    0, 0, 0, 1, 0, 1, 0x78,
-				       16, 0x0c, 7, 8, 0x90, 1, 0, 0, 0, 0, 0, 0 };
-	const Elf64_Ehdr eh = { .e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, 1 },
-				.e_machine = EM_X86_64,
-				.e_phoff = sizeof(eh),
-				.e_phentsize = sizeof(Elf64_Phdr),
-				.e_phnum = 1,
-				.e_shoff = 0x100,
-				.e_shentsize = sizeof(Elf64_Shdr),
-				.e_shnum = 3,
-				.e_shstrndx = 1 };
-	const Elf64_Phdr ph = { .p_type = PT_LOAD,
-				.p_flags = PF_R | PF_X,
-				.p_offset = CODE,
-				.p_vaddr = CODE,
-				.p_filesz = bytes };
-	const Elf64_Shdr sh[3] = {
-		[1] = { .sh_type = SHT_STRTAB, .sh_offset = AT + 128, .sh_size = 16 },
-		[2] = { .sh_name = 1,
-			.sh_type = SHT_PROGBITS,
-			.sh_flags = SHF_ALLOC,
-			.sh_addr = AT,
-			.sh_offset = AT,
-			.sh_size = SIZE },
-	};
-	const struct {
-		uint32_t len, cie;
-		uint64_t start, size;
-	} fde = { 28, 28, CODE, bytes };
-	int fd = memfd_create("code", MFD_CLOEXEC);
-
-	ck_assert_int_eq(ftruncate(fd, (off_t)(CODE + bytes)), 0);
-	ck_assert_int_eq(pwrite(fd, &eh, sizeof(eh), 0), sizeof(eh));
-	ck_assert_int_eq(pwrite(fd, &ph, sizeof(ph), sizeof(eh)), sizeof(ph));
-	ck_assert_int_eq(pwrite(fd, sh, sizeof(sh), 0x100), sizeof(sh));
-	ck_assert_int_eq(pwrite(fd, cie, sizeof(cie), AT), sizeof(cie));
-	ck_assert_int_eq(pwrite(fd, &fde, sizeof(fde), AT + sizeof(cie)), sizeof(fde));
-	ck_assert_int_eq(pwrite(fd, "\0.eh_frame", 11, AT + 128), 11);
-	ck_assert_int_eq(fchown(fd, uid, (gid_t)-1), 0);
-	return fd;
+	return code_of_functions(uid, 1, bytes, 0);
 }
 
 static int code_file(uid_t uid, uint64_t mb)

@@ -79,6 +79,30 @@ START_TEST(test_too_much)
 }
 END_TEST
 
+/* What is root's too: a user gets most of it, others and root some. */
+START_TEST(test_parts)
+{
+	s.parts = 4;
+	ck_assert_ptr_null(record_share_largest(&s));
+	ck_assert_uint_eq(all_of(1000), 36);
+	ck_assert_uint_eq(all_of(1001), 9);
+	ck_assert_uint_eq(all_of(1002), 3);
+	ck_assert_uint_eq(all_of(1000), 0);
+	ck_assert_int_eq(record_share_largest(&s)->uid, 1000);
+	record_share_add(&s, 0, 10); /* of the 16 that are kept for root */
+	record_share_give(&s, 1000, 36);
+	ck_assert_int_eq(record_share_largest(&s)->uid, 1001);
+	ck_assert_uint_eq(all_of(1000), 27);
+	record_share_add(&s, 0, 20); /* which has more now, as does nobody else */
+	record_share_give(&s, 1000, 27);
+	ck_assert_uint_eq(all_of(1000), 17);
+	record_share_add(&s, 0, 34);
+	record_share_give(&s, 1000, 17);
+	ck_assert_uint_eq(all_of(1000), 0);
+	ck_assert(record_share_fits(&s, 0, 1));
+}
+END_TEST
+
 /* ---- subordinate uids */
 
 static void write_file(const char *path, const char *text)
@@ -158,6 +182,7 @@ int main(void)
 	tcase_add_test(tc, test_root);
 	tcase_add_test(tc, test_sizes);
 	tcase_add_test(tc, test_too_much);
+	tcase_add_test(tc, test_parts);
 	tcase_add_test(tc, test_ranges);
 	tcase_add_test(tc, test_a_range_is_one_user);
 	srunner_run_all(r, CK_NORMAL);
