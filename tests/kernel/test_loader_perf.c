@@ -81,6 +81,18 @@ static void burn(uint64_t ns)
 		;
 }
 
+/* A guest whose host is busy may have a clock that goes by ticks, when one comes. */
+static void let_ticks_pass(void)
+{
+	usleep(20000);
+}
+
+static int look(struct rp_perf *perf)
+{
+	let_ticks_pass();
+	return rp_perf_hotplug(perf);
+}
+
 /* ---- sampling */
 
 START_TEST(test_samples_every_cpu)
@@ -248,6 +260,7 @@ START_TEST(test_counts)
 	ck_assert_int_eq(rp_perf_enable(perf), 0);
 	for (int i = 0; i < 100; i++)
 		at[(size_t)i * page] = 1;
+	let_ticks_pass();
 	ck_assert_int_eq(rp_perf_disable(perf), 0);
 	ck_assert_int_eq(rp_perf_read(perf, &c), 0);
 	ck_assert_uint_ge(c.value, 100);
@@ -372,16 +385,16 @@ START_TEST(test_hotplug)
 	ck_assert_int_eq(rp_perf_enable(perf), 0);
 	burn(50000000);
 	ck_assert_uint_eq(seen->ours, 0); /* we run on the other CPU */
-	ck_assert_int_eq(rp_perf_hotplug(perf), 0);
+	ck_assert_int_eq(look(perf), 0);
 	/* 4000 is in the list but not in the machine, as a CPU that goes between the two calls. */
 	write_online("0-1,4000\n");
-	ck_assert_int_eq(rp_perf_hotplug(perf), 1);
+	ck_assert_int_eq(look(perf), 1);
 	ck_assert_int_eq(rp_perf_count(perf), 2);
 	burn(100000000);
 	ck_assert_uint_gt(seen->ours, getenv("VM_EMULATED") ? 10 : 50);
 	ck_assert_int_eq(rp_perf_read(perf, &before), 0);
 	write_online("0\n");
-	ck_assert_int_eq(rp_perf_hotplug(perf), 0);
+	ck_assert_int_eq(look(perf), 0);
 	ck_assert_int_eq(rp_perf_count(perf), 1);
 	ck_assert_int_eq(rp_perf_read(perf, &after), 0);
 	ck_assert_uint_ge(after.value, before.value); /* what the CPU counted is not forgotten */
@@ -423,18 +436,19 @@ START_TEST(test_hotplug_unseen)
 	close(first);
 	ck_assert_int_eq(rp_perf_open(&opt, &perf), 0);
 	n = rp_perf_count(perf);
-	ck_assert_int_eq(rp_perf_hotplug(perf), 0);
-	ck_assert_int_eq(rp_perf_hotplug(perf), 0); /* none is enabled yet */
+	ck_assert_int_eq(look(perf), 0);
+	ck_assert_int_eq(look(perf), 0); /* none is enabled yet */
 	ck_assert_int_eq(rp_perf_enable(perf), 0);
 	for (int i = 0; i < 3; i++)
-		ck_assert_int_eq(rp_perf_hotplug(perf), 0);
+		ck_assert_int_eq(look(perf), 0);
+	let_ticks_pass();
 	ck_assert_int_eq(ioctl(first, PERF_EVENT_IOC_DISABLE, 0), 0);
 	ck_assert_int_eq(rp_perf_read(perf, &before), 0);
-	ck_assert_int_eq(rp_perf_hotplug(perf), 0); /* since the last look it had counted */
-	ck_assert_int_eq(rp_perf_hotplug(perf), 1);
+	ck_assert_int_eq(look(perf), 0); /* since the last look it had counted */
+	ck_assert_int_eq(look(perf), 1);
 	ck_assert_int_eq(rp_perf_count(perf), n);
 	burn(20000000);
-	ck_assert_int_eq(rp_perf_hotplug(perf), 0);
+	ck_assert_int_eq(look(perf), 0);
 	ck_assert_int_eq(rp_perf_read(perf, &after), 0);
 	ck_assert_uint_ge(after.enabled_ns, before.enabled_ns + (uint64_t)n * 20000000);
 	rp_perf_close(perf);
