@@ -8,6 +8,7 @@ enum {
 	MOST_NS = 200 * 1000 * 1000,
 	TIMES = 50, /* as long as it was spent does a user pay: 2 % of the time; */
 	ALL = 4,    /*   all together pay as so many users do */
+	NAMED = 12, /* who named a process waits for it, half of the time */
 };
 
 static struct generated_debt *debt_of(struct generated_time *t, uint32_t uid)
@@ -46,6 +47,8 @@ void record_generated_spent(struct generated_time *t, uint32_t uid, uint64_t now
 {
 	struct generated_debt *own = debt_of(t, uid);
 
+	if (t->is_named)
+		spent /= NAMED;
 	own->uid = rp_subuid_first(uid);
 	own->paid_ns = now + left(own->paid_ns, now) + spent * TIMES;
 	if (uid)

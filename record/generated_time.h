@@ -25,6 +25,7 @@ struct generated_time {
 		uint32_t uid;
 	} of[GENERATED_USERS];
 	uint64_t all_paid_ns;
+	bool is_named; /* of processes that were named, which may owe twelve times as much */
 };
 
 /*

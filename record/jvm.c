@@ -64,6 +64,7 @@ int record_jvm_open(struct record_jvm **out, int processes, struct name_share *s
 	j->files = HASH_MAP(struct known_file, uid);
 	j->numbers = RECORD_SHARE(JVM_PROCESSES / 2, "places for processes of Java");
 	j->costs = record_read_costs("time for names of Java");
+	j->costs.owed.is_named = record_name_share_is_named(share);
 	*out = j;
 	return 0;
 }

@@ -61,6 +61,16 @@ struct name_share {
 	struct record_share late; /* to whom that was said */
 };
 
+void record_name_share_named(struct name_share *s)
+{
+	s->scanned.is_named = true;
+}
+
+bool record_name_share_is_named(const struct name_share *s)
+{
+	return s->scanned.is_named;
+}
+
 int record_name_share_open(struct name_share **out)
 {
 	struct name_share *s = calloc(1, sizeof(*s));

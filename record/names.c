@@ -45,7 +45,6 @@ struct names {
 	struct report *report;
 	struct hash_map named; /* of struct named */
 	struct name_ids ids;
-	struct record_share memory;
 	uint64_t has; /* bytes of all, of which those since the last stack are whose that was */
 	uid_t last;
 };
@@ -66,7 +65,7 @@ int record_names_open(struct names **out, struct recording *rec, struct report *
 	names->rec = rec;
 	names->named = HASH_MAP(struct named, what);
 	names->report = report;
-	names->memory = RECORD_SHARE(rp_memory_most(), "memory for a report");
+	record_share_empty(&rec->report_memory);
 	*out = names;
 	return 0;
 }
@@ -74,7 +73,6 @@ int record_names_open(struct names **out, struct recording *rec, struct report *
 void record_names_close(struct names *names)
 {
 	if (names) {
-		record_share_free(&names->memory);
 		rp_hash_free(&names->named);
 		free(names->ids.id);
 	}
@@ -88,10 +86,10 @@ bool record_names_have_room(struct names *n, uint32_t pid)
 
 	if (n->rec->looks.is_free)
 		return true;
-	record_share_add(&n->memory, n->last, has - n->has);
+	record_share_add(&n->rec->report_memory, n->last, has - n->has);
 	n->has = has;
-	n->last = has < n->memory.most / 8 ? 0 : record_whose(&n->rec->whose, pid);
-	return !n->last || record_share_has_room(&n->memory, n->last, 1);
+	n->last = has < n->rec->report_memory.most / 8 ? 0 : record_whose(&n->rec->whose, pid);
+	return !n->last || record_share_has_room(&n->rec->report_memory, n->last, 1);
 }
 
 static enum report_frame_kind frame_kind(enum sym_kind kind)

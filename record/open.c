@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/aside.h"
+#include "base/budget.h"
 #include "base/clock.h"
 #include "base/lack.h"
 #include "programs/shared/follow.h"
@@ -316,6 +317,8 @@ static int open_programs(struct recording *rec)
 
 	if (!err && rec->config.managed_bytes)
 		err = record_name_share_open(&rec->name_share);
+	if (rec->name_share && rec->looks.is_free)
+		record_name_share_named(rec->name_share);
 	if (!err && rec->config.managed_bytes)
 		err = record_python_open(&rec->python,
 					 record_stacks_map(rec->stacks, STACK_MAP_PYTHON_LAYOUTS),
@@ -366,6 +369,7 @@ void record_init(struct recording *rec, const struct record_profiler *profiler,
 	record_ksym_init(&rec->ksym);
 	record_looks_init(&rec->looks);
 	record_file_room_init(&rec->file_room, &rec->whose);
+	rec->report_memory = RECORD_SHARE(rp_memory_most(), "memory for a report");
 	rec->looks.is_free = opt->program || opt->pids.n || opt->tids.n;
 }
 

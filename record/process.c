@@ -529,5 +529,6 @@ void record_processes_free(struct recording *rec)
 	rp_id_set_free(&rec->threaded);
 	rp_hash_free(&rec->mappers);
 	record_looks_free(&rec->looks);
+	record_share_free(&rec->report_memory);
 	record_share_free(&rec->file_room.share);
 }

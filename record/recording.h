@@ -225,6 +225,7 @@ struct recording {
 	struct hash_map mappers; /* that have mapped code since something was forgotten */
 	struct record_looks looks;
 	struct record_whose whose;
+	struct record_share report_memory;
 	struct record_room file_room;
 	size_t max_events;    /* to remember, before processes that ended are forgotten */
 	size_t used;	      /* stacks that the symbolizer knows to keep what names them */

@@ -27,7 +27,7 @@ int record_slices_open(struct slices *s, int fd)
 {
 	s->fd = fd;
 	s->share = RECORD_SHARE(UNWIND_MAPPINGS, "room for mappings of processes");
-	s->share.parts = 4;
+	s->share.parts = 8;
 	s->of_pid = mmap(NULL, MAX_PIDS * sizeof(*s->of_pid), PROT_READ | PROT_WRITE,
 			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (s->of_pid == MAP_FAILED) {

@@ -177,7 +177,7 @@ void record_table_store_forget_older(struct record_table_store *s, const struct 
 	for (uint32_t i = 0; i < s->files.count; i++) {
 		struct stored_file *file = table_file_at(s, i);
 
-		if (file->state == STORED_NO_ROOM && rp_id_set_has(uids, file->uid))
+		if (file->state == STORED_NO_SHARE && rp_id_set_has(uids, file->uid))
 			file->used_ns = 0; /* there is some now */
 	}
 }

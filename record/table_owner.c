@@ -73,7 +73,7 @@ void record_table_shares_empty(struct record_share *shares)
 }
 
 struct record_share *record_table_shares_lack(struct record_share *shares, uid_t uid,
-					      const struct unwind_table *t)
+					      const struct unwind_table *t, uint64_t *lacking)
 {
 	uint64_t size[TABLE_SHARES] = { 0, t->nrules, 0 };
 
@@ -82,8 +82,10 @@ struct record_share *record_table_shares_lack(struct record_share *shares, uid_t
 		size[2] += t->parts[i].nrows;
 	}
 	for (int i = 0; i < TABLE_SHARES; i++)
-		if (!record_share_fits(&shares[i], uid, size[i]))
+		if (!record_share_fits(&shares[i], uid, size[i])) {
+			*lacking = size[i];
 			return &shares[i];
+		}
 	return NULL;
 }
 

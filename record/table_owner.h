@@ -24,9 +24,10 @@ enum { TABLE_SHARES = 3 };
 void record_table_shares_init(struct record_share *shares);
 void record_table_shares_free(struct record_share *shares);
 void record_table_shares_empty(struct record_share *shares);
-/* In which of them there is no room for one more table of that user's. NULL: there is in all. */
+/* In which of them there is no room for one more table of that user's, of which @lacking is what it
+ * takes. NULL: there is in all. */
 struct record_share *record_table_shares_lack(struct record_share *shares, uid_t uid,
-					      const struct unwind_table *t);
+					      const struct unwind_table *t, uint64_t *lacking);
 /* It lies there, and it is gone. */
 void record_table_shares_add(struct record_share *shares, uid_t uid, const struct placed_table *t);
 void record_table_shares_give(struct record_share *shares, uid_t uid, const struct placed_table *t);

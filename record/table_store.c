@@ -98,6 +98,15 @@ void record_table_store_used_by(struct record_table_store *s, record_table_users
 	s->over = over;
 }
 
+bool record_table_store_share_matters(const struct record_table_store *s)
+{
+	bool matters = false;
+
+	for (int i = 0; i < TABLE_SHARES; i++)
+		matters |= record_share_matters(&s->shares[i]);
+	return matters;
+}
+
 void record_table_store_asked_by(struct record_table_store *s, uid_t uid)
 {
 	s->asker = uid;
@@ -143,7 +152,7 @@ static uid_t payer_of(const struct record_table_store *s, const struct stat *st)
 /* The first who asked, of those who pay; with a table, until nobody has to. */
 static void pays(struct record_table_store *s, struct stored_file *file, uid_t payer)
 {
-	if (payer && file->table.nparts)
+	if (file->uid == payer || (payer && file->table.nparts))
 		return;
 	record_table_shares_give(s->shares, file->uid, &file->table);
 	record_table_shares_add(s->shares, payer, &file->table);
@@ -160,14 +169,25 @@ static void say_full(struct record_table_store *s, int err)
 	s->full_said = true;
 }
 
-/* Of the user's own files, or of those of whom the user has left so little. */
-static bool evict_for(struct record_table_store *s, const struct record_share *lacks, uid_t uid)
+void record_table_store_lacks(struct record_table_store *s, struct record_share *share, uid_t uid)
 {
-	const struct share_user *u = record_share_largest(lacks);
-	const uid_t largest = u ? u->uid : uid; /* it moves */
+	const uid_t largest = record_share_contend(share, uid);
+
+	if (!s->over)
+		return;
+	rp_id_set_add(s->over, uid);
+	if (largest)
+		rp_id_set_add(s->over, largest);
+}
+
+/* Of the user's own files, or of those of whoever would have more than the user has then. */
+static bool evict_for(struct record_table_store *s, struct record_share *lacks, uid_t uid,
+		      uint64_t size)
+{
+	const uid_t largest = record_share_larger(lacks, uid, size);
 
 	return record_table_evict(s, true, uid) ||
-	       (largest != uid && record_table_evict(s, true, largest));
+	       (largest && record_table_evict(s, true, largest));
 }
 
 /* Files that no walk needs go for it, if need be: pointers to files hold no longer. */
@@ -175,13 +195,13 @@ static int place(struct record_table_store *s, const struct unwind_table *t, uid
 		 struct placed_table *out)
 {
 	struct record_share *lacks;
+	uint64_t size;
 	int err;
 
-	while ((lacks = record_table_shares_lack(s->shares, uid, t)))
-		if (!evict_for(s, lacks, uid)) {
+	while ((lacks = record_table_shares_lack(s->shares, uid, t, &size)))
+		if (!evict_for(s, lacks, uid, size)) {
 			record_share_say(lacks, uid);
-			if (s->over)
-				rp_id_set_add(s->over, uid);
+			record_table_store_lacks(s, lacks, uid);
 			return -EDQUOT;
 		}
 	do
@@ -232,7 +252,7 @@ static struct stored_file *settle(struct record_table_store *s, const struct sto
 	file = rp_hash_find(&s->files, &wanted);
 	if (!file)
 		return NULL;
-	file->state = err ? STORED_NO_ROOM : STORED;
+	file->state = err == -EDQUOT ? STORED_NO_SHARE : err ? STORED_NO_ROOM : STORED;
 	file->used_ns = rp_monotonic_ns();
 	if (placed.nparts) {
 		retire(s, file);
@@ -283,9 +303,10 @@ const struct stored_file *record_table_store_known(struct record_table_store *s,
 
 	if (!file)
 		return NULL;
-	if (file->state != STORED_NO_ROOM)
+	if (file->state != STORED_NO_ROOM && file->state != STORED_NO_SHARE)
 		file->used_ns = rp_monotonic_ns();
-	else if (file->uid != payer && !(payer && s->over && rp_id_set_has(s->over, payer)))
+	else if (file->state == STORED_NO_SHARE && file->uid != payer &&
+		 !(payer && s->over && rp_id_set_has(s->over, payer)))
 		file->used_ns = 0; /* there may be for this one */
 	if (!payer)
 		pays(s, file, 0);
@@ -295,7 +316,8 @@ const struct stored_file *record_table_store_known(struct record_table_store *s,
 bool record_table_store_try_again(const struct stored_file *file)
 {
 	return file->state == STORED_NOT_YET ||
-	       (file->state == STORED_NO_ROOM && rp_monotonic_ns() - file->used_ns > ROOM_NS);
+	       ((file->state == STORED_NO_ROOM || file->state == STORED_NO_SHARE) &&
+		rp_monotonic_ns() - file->used_ns > ROOM_NS);
 }
 
 /* Here and now, or beside if there is who does that. */

@@ -14,10 +14,11 @@
 #include "table_place.h"
 
 enum stored_state {
-	STORED,		/* as it is: it has a table or none */
-	STORED_ORDERED, /* its table, or a better one, is being made */
-	STORED_NOT_YET, /* so it should be, but too many were */
-	STORED_NO_ROOM, /* there was none for its table */
+	STORED,		 /* as it is: it has a table or none */
+	STORED_ORDERED,	 /* its table, or a better one, is being made */
+	STORED_NOT_YET,	 /* so it should be, but too many were */
+	STORED_NO_ROOM,	 /* there was none for its table, */
+	STORED_NO_SHARE, /*   or none for this user's */
 };
 
 struct stored_file {
@@ -70,6 +71,11 @@ typedef int record_table_users(void *ctx, struct record_table_store *s);
 void record_table_store_used_by(struct record_table_store *s, record_table_users *users, void *ctx,
 				struct id_set *over);
 void record_table_store_mark(struct record_table_store *s, uint32_t index);
+struct record_share;
+/* @share has no room for @uid, who is over; and so is who has most of it, if that is more. */
+void record_table_store_lacks(struct record_table_store *s, struct record_share *share, uid_t uid);
+/* So much of the maps is taken that it matters who pays. */
+bool record_table_store_share_matters(const struct record_table_store *s);
 /*
  * For whose process files are asked for from now on, 0: one that nobody pays for. It pays for
  * root's that are new, until one is asked for by whom nobody pays for.

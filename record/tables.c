@@ -200,7 +200,7 @@ static void publish(struct record_tables *f, struct reading *r)
 		r->range[i].generation = f->generation;
 	err = record_slice_make(&f->slices, r, f->payer, &slice);
 	if (err == -EDQUOT)
-		rp_id_set_add(&f->over, f->payer);
+		record_table_store_lacks(f->from.store, &f->slices.share, f->payer);
 	if (err == -ENOSPC)
 		say_full(f);
 	if (err)
@@ -217,7 +217,10 @@ static void publish(struct record_tables *f, struct reading *r)
 
 static void ask_for(struct record_tables *f, uint32_t pid)
 {
-	f->payer = f->whose ? rp_subuid_first(record_whose(f->whose, pid)) : 0;
+	const bool matters = record_share_matters(&f->slices.share) ||
+			     record_table_store_share_matters(f->from.store);
+
+	f->payer = f->whose && matters ? rp_subuid_first(record_whose(f->whose, pid)) : 0;
 	record_table_store_asked_by(f->from.store, f->payer);
 }
 
@@ -418,10 +421,13 @@ static void forget_users(struct record_tables *f)
 
 		if (!s->pid || !s->payer || !rp_id_set_has(&f->over, s->payer))
 			continue;
+		record_slice_wipe(&f->slices, s);
 		rp_map_delete(f->procs_fd, &s->pid);
 		record_slice_give_up(&f->slices, s);
+		s->left_ns = 0; /* what comes back finds room at once */
 	}
 	procs_changed(f);
+	rp_quiesce();
 	record_table_store_forget_older(f->from.store, &f->over);
 }
 

@@ -159,8 +159,7 @@ static void __attribute__((noreturn)) run_child(char **program, const struct chi
 	sigset_t none;
 	int err;
 
-	if (geteuid()) /* what it runs is what its user may run */
-		record_keep_capabilities(0);
+	record_read_as_user(true); /* what it runs is what its user may run */
 	found = find_path(program[0], path);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);

@@ -39,7 +39,7 @@ bool record_share_fits(struct record_share *s, uid_t uid, uint64_t size)
 	if (uid) {
 		most = for_users(s) + u->has;
 		most = most > s->all ? most - s->all : 0;
-		most = s->parts ? most - most / s->parts : most / 2;
+		most = s->parts && !s->is_contended ? most - most / s->parts : most / 2;
 	}
 	return u->has <= most && size <= most - u->has;
 }
@@ -104,13 +104,28 @@ bool record_share_take(struct record_share *s, uid_t uid, uint64_t size)
 	return has_room;
 }
 
-const struct share_user *record_share_largest(const struct record_share *s)
+bool record_share_matters(const struct record_share *s)
 {
-	const struct share_user *u = s->users.items, *largest = NULL;
+	const struct share_user *root = rp_hash_find(&s->users, &(uid_t){ 0 });
+
+	return s->all + (root ? root->has : 0) >= s->most / 8;
+}
+
+uid_t record_share_larger(struct record_share *s, uid_t uid, uint64_t size)
+{
+	const struct share_user *own = add_user(s, uid), *u = s->users.items, *largest = NULL;
 
 	for (uint32_t i = 0; i < s->users.count; i++)
 		if (u[i].uid && u[i].has > (largest ? largest->has : 0))
 			largest = &u[i];
+	return own && largest && largest->has > own->has + size ? largest->uid : 0;
+}
+
+uid_t record_share_contend(struct record_share *s, uid_t uid)
+{
+	const uid_t largest = record_share_larger(s, uid, 0);
+
+	s->is_contended |= largest != 0;
 	return largest;
 }
 

@@ -6,7 +6,8 @@
  * nothing. What root has is beside that: root is denied nothing by others.
  *
  * Where root's lie among the others' there are parts: one of all is kept for root, who may have
- * more if it is there; and one user has at most all but a part of what the others have left.
+ * more if it is there; and one user has at most all but a part of what the others have left, until
+ * somebody lacks room while another has more: half from then on.
  */
 #ifndef RECORD_UID_SHARE_H
 #define RECORD_UID_SHARE_H
@@ -22,6 +23,7 @@
 struct record_share {
 	uint64_t most, all; /* for all users but root, and what they have; root has as much */
 	uint32_t parts;	    /* 0: as much beside that; else all of it is for root too */
+	bool is_contended;  /* of parts: somebody lacked room while another had more */
 	const char *what;   /* "places for layouts of V8" */
 	uint32_t said;
 	struct hash_map users;
@@ -49,12 +51,17 @@ void record_share_add(struct record_share *s, uid_t uid, uint64_t size);
 void record_share_give(struct record_share *s, uid_t uid, uint64_t size);
 /* Both; false: it may not, and has not. */
 bool record_share_take(struct record_share *s, uid_t uid, uint64_t size);
-/* Who of all users but root has most; NULL: nobody has anything. */
-const struct share_user *record_share_largest(const struct record_share *s);
 /* Whose a file is. */
 uid_t record_share_owner(int fd);
 /* Whose a process is: its real user; RECORD_UID_UNKNOWN: it has ended. */
 uid_t record_share_user(uint32_t pid);
+/* An eighth of it is taken: before nobody needs to be asked for. */
+bool record_share_matters(const struct record_share *s);
+/* Who has most, if that is more than what @uid has and so much; 0: nobody has. */
+uid_t record_share_larger(struct record_share *s, uid_t uid, uint64_t size);
+/* The same, of one with parts: @uid lacks room. If there is one, a user has half of what others
+ * left from then on. */
+uid_t record_share_contend(struct record_share *s, uid_t uid);
 /* Nobody has anything; what was said is not said again. */
 void record_share_empty(struct record_share *s);
 void record_share_free(struct record_share *s);

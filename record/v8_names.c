@@ -96,6 +96,7 @@ int record_v8_names_open(struct v8_names **out, struct name_share *share)
 		return -ENOMEM;
 	names->all = record_process_names(share, sizeof(struct kept), empty);
 	names->costs = record_read_costs("time for names of JavaScript");
+	names->costs.owed.is_named = record_name_share_is_named(share);
 	*out = names;
 	return 0;
 }

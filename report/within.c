@@ -65,8 +65,9 @@ int report_write_within(const struct report *r, uint64_t most, report_take_fn *t
 	int err;
 
 	*data = NULL;
-	err = write_all(r, show, data, size);
-	for (; !err && *size > most && room.most; room.most /= 2) {
+	/* What takes long to write, and is too large in the end. */
+	err = bytes_of(r) > 2 * most ? -EFBIG : write_all(r, show, data, size);
+	for (; (err ? err == -EFBIG : *size > most) && room.most; room.most /= 2) {
 		free(*data);
 		*data = NULL;
 		err = copy_within(r, &room, &less);

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/budget.h"
 #include "record/recording.h"
 
 enum { MOST = 1 << 20, NOBODY = 0x7ffffff0 }; /* a pid that no process has */
@@ -29,7 +28,7 @@ START_TEST(one_user_leaves_half)
 	struct names *names;
 	uint64_t at = 0;
 
-	rp_memory_limit(MOST);
+	rec.report_memory = RECORD_SHARE(MOST, "memory for a report");
 	ck_assert_int_eq(report_new(&type, 1, &r), 0);
 	ck_assert_int_eq(record_names_open(&names, &rec, r), 0);
 	while (record_names_have_room(names, NOBODY) && at < MOST)

@@ -83,15 +83,19 @@ END_TEST
 START_TEST(test_parts)
 {
 	s.parts = 4;
-	ck_assert_ptr_null(record_share_largest(&s));
+	ck_assert_uint_eq(record_share_larger(&s, 1000, 0), 0);
+	ck_assert(!record_share_matters(&s));
 	ck_assert_uint_eq(all_of(1000), 36);
 	ck_assert_uint_eq(all_of(1001), 9);
 	ck_assert_uint_eq(all_of(1002), 3);
 	ck_assert_uint_eq(all_of(1000), 0);
-	ck_assert_int_eq(record_share_largest(&s)->uid, 1000);
+	ck_assert_uint_eq(record_share_larger(&s, 1001, 26), 1000);
+	ck_assert_uint_eq(record_share_larger(&s, 1001, 27), 0);
+	ck_assert_uint_eq(record_share_larger(&s, 1000, 0), 0);
+	ck_assert(record_share_matters(&s));
 	record_share_add(&s, 0, 10); /* of the 16 that are kept for root */
 	record_share_give(&s, 1000, 36);
-	ck_assert_int_eq(record_share_largest(&s)->uid, 1001);
+	ck_assert_uint_eq(record_share_larger(&s, 1000, 0), 1001);
 	ck_assert_uint_eq(all_of(1000), 27);
 	record_share_add(&s, 0, 20); /* which has more now, as does nobody else */
 	record_share_give(&s, 1000, 27);
@@ -100,6 +104,21 @@ START_TEST(test_parts)
 	record_share_give(&s, 1000, 17);
 	ck_assert_uint_eq(all_of(1000), 0);
 	ck_assert(record_share_fits(&s, 0, 1));
+}
+END_TEST
+
+/* One who has most of it keeps others from no more than half, once they want it. */
+START_TEST(test_contended)
+{
+	s.parts = 4;
+	ck_assert_uint_eq(all_of(1000), 36);
+	ck_assert_uint_eq(record_share_contend(&s, 1000), 0); /* nobody has more */
+	record_share_give(&s, 1000, 36);
+	ck_assert_uint_eq(all_of(1000), 36);
+	ck_assert_uint_eq(record_share_contend(&s, 1001), 1000);
+	record_share_give(&s, 1000, 36);
+	ck_assert_uint_eq(all_of(1000), 24);
+	ck_assert_uint_eq(all_of(1001), 12);
 }
 END_TEST
 
@@ -183,6 +202,7 @@ int main(void)
 	tcase_add_test(tc, test_sizes);
 	tcase_add_test(tc, test_too_much);
 	tcase_add_test(tc, test_parts);
+	tcase_add_test(tc, test_contended);
 	tcase_add_test(tc, test_ranges);
 	tcase_add_test(tc, test_a_range_is_one_user);
 	srunner_run_all(r, CK_NORMAL);
