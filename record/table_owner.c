@@ -89,8 +89,8 @@ struct record_share *record_table_shares_lack(struct record_share *shares, uid_t
 	return NULL;
 }
 
-static void change(struct record_share *shares, uid_t uid, const struct placed_table *t,
-		   void (*to)(struct record_share *s, uid_t uid, uint64_t size))
+static void count_table(struct record_share *shares, uid_t uid, const struct placed_table *t,
+			void (*to)(struct record_share *s, uid_t uid, uint64_t size))
 {
 	for (uint32_t i = 0; i < t->nparts; i++) {
 		to(&shares[0], uid, t->parts[i].npages + 1);
@@ -101,10 +101,10 @@ static void change(struct record_share *shares, uid_t uid, const struct placed_t
 
 void record_table_shares_add(struct record_share *shares, uid_t uid, const struct placed_table *t)
 {
-	change(shares, uid, t, record_share_add);
+	count_table(shares, uid, t, record_share_add);
 }
 
 void record_table_shares_give(struct record_share *shares, uid_t uid, const struct placed_table *t)
 {
-	change(shares, uid, t, record_share_give);
+	count_table(shares, uid, t, record_share_give);
 }
