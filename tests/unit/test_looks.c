@@ -206,8 +206,10 @@ static const char *map_of(uint32_t pid)
 static uint32_t generator_of(uid_t uid)
 {
 	const uint32_t pid = process_of(uid, 0);
-	const int fd = open(map_of(pid), O_CREAT | O_WRONLY | O_EXCL, 0600);
+	int fd;
 
+	unlink(map_of(pid)); /* of one that had that number before */
+	fd = open(map_of(pid), O_CREAT | O_WRONLY | O_EXCL, 0600);
 	ck_assert_int_ge(fd, 0);
 	ck_assert(!fchown(fd, uid, uid));
 	dprintf(fd, "1000 100 first\n");
