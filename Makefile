@@ -30,7 +30,7 @@ ifeq ($(filter -O0,$(CFLAGS)),)
   HARDEN += -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2
 endif
 # 18 KB smaller where nothing is read that other users wrote: canaries there guard arrays of characters alone.
-PARSES_NOTHING := asm/% cli/% loader/% programs/% verifier/%
+PARSES_NOTHING := asm/% cli/% loader/% programs/% report/timeline/% verifier/%
 PARSES := loader/side% loader/up% loader/us%
 HARDEN_LD := -Wl,-z,relro,-z,now,-z,noexecstack
 LIBS       = $(OPTIONAL_LIBS) -lelf -lz -lm -pthread
@@ -153,7 +153,7 @@ $(BUILD)/%.o: %.c $(BUILD)/flags
 		$(if $(filter $(PARSES_NOTHING),$(filter-out $(PARSES),$*)),-fstack-protector) -c -o $@ $<
 
 # Other flags, another build: this file changes when they do.
-FLAGS := $(CC) $(ALL_CFLAGS) $(HARDEN) $(HARDEN_LD) $(LEAN) $(COLD) $(FAST) $(LDFLAGS) $(FUZZER)
+FLAGS := $(CC) $(ALL_CFLAGS) $(HARDEN) $(HARDEN_LD) $(LEAN) $(COLD) $(FAST) $(PARSES_NOTHING) $(PARSES) $(LDFLAGS) $(FUZZER)
 $(BUILD)/flags: WORDS = $(FLAGS)
 $(BUILD)/static/flags: WORDS = LIBDW=$(LIBDW)
 $(BUILD)/flags $(BUILD)/static/flags: FORCE | $(SYSROOT_READY)
