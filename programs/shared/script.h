@@ -182,10 +182,10 @@ struct perl_walk {
 	uint64_t line_cop, line_op, line_is_next; /*   and those of the frame at hand */
 	uint64_t is_next;			  /* 1: the operation is the one behind */
 	uint64_t inside;			  /* 1: there was a context that has a place */
-	uint64_t ended;
+	uint32_t ended;
+	uint32_t search_left;	  /* steps that this walk may still take for lines */
 	uint64_t file, file_hash; /* of the statement */
 	uint64_t line_key;
-	uint64_t search_left; /* steps that this walk may still take for lines */
 	uint64_t node, depth; /* where a search is */
 	uint64_t found;
 	uint64_t cop_bytes[128 / 8 + 1]; /* offsets are masked */
