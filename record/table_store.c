@@ -294,6 +294,11 @@ bool record_table_store_computes(const struct record_table_store *s)
 	return s->ncomputing;
 }
 
+static bool lacks_room(const struct stored_file *file)
+{
+	return file->state == STORED_NO_ROOM || file->state == STORED_NO_SHARE;
+}
+
 const struct stored_file *record_table_store_known(struct record_table_store *s,
 						   const struct stat *st)
 {
@@ -303,7 +308,7 @@ const struct stored_file *record_table_store_known(struct record_table_store *s,
 
 	if (!file)
 		return NULL;
-	if (file->state != STORED_NO_ROOM && file->state != STORED_NO_SHARE)
+	if (!lacks_room(file))
 		file->used_ns = rp_monotonic_ns();
 	else if (file->state == STORED_NO_SHARE && file->uid != payer &&
 		 !(payer && s->over && rp_id_set_has(s->over, payer)))
@@ -316,8 +321,7 @@ const struct stored_file *record_table_store_known(struct record_table_store *s,
 bool record_table_store_try_again(const struct stored_file *file)
 {
 	return file->state == STORED_NOT_YET ||
-	       ((file->state == STORED_NO_ROOM || file->state == STORED_NO_SHARE) &&
-		rp_monotonic_ns() - file->used_ns > ROOM_NS);
+	       (lacks_room(file) && rp_monotonic_ns() - file->used_ns > ROOM_NS);
 }
 
 /* Here and now, or beside if there is who does that. */
