@@ -361,8 +361,8 @@ static: $(BUILD)/static/rawprof ## one static file, build/static/rawprof, for ba
 # Without libdw, 100 KB, since a bare machine has no debug information: LIBDW=yes takes it in.
 LIBDW ?= no
 # Stands before the library, and so for what is there of that name.
-STATIC_OBJ := $(BUILD)/static/lines.o
-$(STATIC_OBJ): symbolize/lines.c $(BUILD)/flags $(BUILD)/static/flags
+STATIC_OBJ := $(BUILD)/static/lines.o $(BUILD)/static/lines_aside.o
+$(STATIC_OBJ): $(BUILD)/static/%.o: symbolize/%.c $(BUILD)/flags $(BUILD)/static/flags
 	$(call say,CC,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) $(HARDEN) $(if $(filter yes,$(LIBDW)),,-UHAVE_LIBDW) -c -o $@ $<
 # No dlopen: it would load a libc of its own beside what it loads (symbolize/debuginfod.c). Nothing to unwind stacks

@@ -22,6 +22,11 @@ void rp_work_watch(bool (*stop)(void *ctx), void *ctx)
 	watch_ctx = ctx;
 }
 
+bool rp_work_is_stopped(void)
+{
+	return watch_stop && watch_stop(watch_ctx);
+}
+
 struct rp_work rp_work_for(uint64_t size, unsigned int times)
 {
 	uint64_t left;
@@ -44,7 +49,7 @@ bool rp_work_spend(struct rp_work *work, uint64_t bytes)
 	if (work->unwatched < WATCH_EVERY)
 		return true;
 	work->unwatched = 0;
-	work->is_stopped = watch_stop && watch_stop(watch_ctx);
+	work->is_stopped = rp_work_is_stopped();
 	if (work->is_stopped)
 		work->left = 0;
 	return work->left > 0;

@@ -31,6 +31,8 @@ bool rp_work_spend(struct rp_work *work, uint64_t bytes);
  * @stop is asked now and then, by rp_work_spend() in this thread, whether to give up. NULL: never.
  */
 void rp_work_watch(bool (*stop)(void *ctx), void *ctx);
+/* What it says now. */
+bool rp_work_is_stopped(void);
 
 /* ---- memory: of all files together */
 

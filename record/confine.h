@@ -14,6 +14,7 @@
 struct record_confine {
 	pid_t child;   /* the one process that may be sent signals; 0: none */
 	bool attaches; /* probes are put on what is mapped while it records */
+	bool forks;    /* what others wrote is read by processes of their own */
 	bool loads;    /* a program is loaded later, for what is attached already */
 	/* Servers are asked for debug files: the network and a cache are needed, the user's own. */
 	bool network;

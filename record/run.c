@@ -370,6 +370,7 @@ static int confine(struct recording *rec)
 					     .attaches = profiler->mapped || profiler->loaded ||
 							 (profiler->attaches_again &&
 							  rec->opt->interval > 0),
+					     .forks = rec->opt->lines || rec->opt->inlined,
 					     .loads = rec->languages_wait,
 					     .network = rec->opt->debuginfod };
 	int err = 0;

@@ -10,6 +10,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/ioctl.h>
@@ -286,12 +287,19 @@ static void allow_ioctls(struct filter *f)
 	otherwise(f, begin);
 }
 
-/* Threads, no processes. clone3() has its flags in memory: the C library then takes clone(). */
-static void allow_threads(struct filter *f)
+/* What fork(3) asks for. */
+#define FORK (CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID | SIGCHLD)
+
+/* Threads. clone3() has its flags in memory: the C library then takes clone(). */
+static void allow_threads(struct filter *f, bool forks)
 {
 	unsigned short begin = only_for(f, SYS_clone);
 
 	load_argument(f, 0);
+	if (forks) {
+		allow_if(f, FORK);
+		allow_if(f, SIGCHLD); /* musl */
+	}
 	put(f, BPF_JMP | BPF_JSET | BPF_K, CLONE_THREAD, 0, 1);
 	end(f, SECCOMP_RET_ALLOW);
 	refuse(f);
@@ -323,14 +331,16 @@ static void begin(struct filter *f)
 }
 
 /* What every process does, and the end. */
-static void finish(struct filter *f)
+static void finish(struct filter *f, bool forks)
 {
 	const uint32_t self = (uint32_t)getpid();
 
 	allow_values(f, SYS_tgkill, 0, &self, 1); /* abort(3) */
 	allow_values(f, SYS_prctl, 0, (const uint32_t[]){ PR_SET_NAME }, 1);
 	allow_values(f, SYS_prlimit64, 0, (const uint32_t[]){ 0 }, 1);
-	allow_threads(f);
+	allow_threads(f, forks);
+	if (forks)
+		allow_values(f, SYS_socketpair, 0, families, 1);
 	for (size_t i = 0; i < COUNT(always); i++)
 		allow_if(f, (uint32_t)always[i]);
 	refuse(f);
@@ -358,7 +368,7 @@ int record_filter_syscalls(const struct record_confine *what)
 	allow_events(&f, what->attaches);
 	allow_values(&f, SYS_kill, 0, &target, 1);
 	allow_ioctls(&f);
-	finish(&f);
+	finish(&f, what->forks);
 	return install(&f);
 }
 
@@ -378,6 +388,6 @@ int record_filter_sender(void)
 	allow_values(&f, SYS_ioctl, 1, socket_ioctls, COUNT(socket_ioctls));
 	for (size_t i = 0; i < COUNT(network); i++)
 		allow_if(&f, (uint32_t)network[i]);
-	finish(&f);
+	finish(&f, false);
 	return install(&f);
 }

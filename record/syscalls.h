@@ -6,8 +6,9 @@
 #include "confine.h"
 
 /*
- * All others return -EPERM from now on: none executes a program, makes a process or a socket, opens
- * a file for writing, moves or deletes one. Signals go to this process and to the child. No program
+ * All others return -EPERM from now on: none executes a program, makes a process (but for what
+ * reads in one of its own: @what) or a socket that leads anywhere, opens a file for writing, moves
+ * or deletes one. Signals go to this process and to the child. No program
  * of BPF is loaded and no event of a single process opened, unless the recording does so later.
  * 0; -ENOSYS: the kernel has no filters; else a negative errno. The process must have given up to
  * gain privileges, or have CAP_SYS_ADMIN.

@@ -6,9 +6,10 @@
  * functions around it by walking over the unit each time. Here both are found by search: units by
  * their ranges, read once; functions of a unit by theirs, read when the unit is first met.
  *
- * libdw believes what it reads, and any user may have written it. So the sections are measured
- * before libdw gets to see them, a unit's line table is before it is unfolded, what is walked over
- * is counted, and the time is taken: a file that takes too long has no lines from then on.
+ * libdw believes what it reads. So the sections are measured before libdw gets to see them, a
+ * unit's line table is before it is unfolded, what is walked over is counted, and the time is
+ * taken: a file that takes too long has no lines from then on. What a file can do all the same is
+ * done in a process of its own, if another user wrote it: lines_aside.c.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -317,17 +318,12 @@ static int open_elf(struct sym_dwarf *d, const struct sym_object *data, bool tru
 }
 
 int sym_dwarf_open(struct sym_dwarf **out, const struct sym_object *data,
-		   const struct sym_object *code)
+		   const struct sym_object *code, bool trusted)
 {
 	const uint64_t began = cpu_ns();
-	bool trusted;
-	struct sym_dwarf *d;
+	struct sym_dwarf *d = calloc(1, sizeof(*d));
 	int err;
 
-	if (data->fd < 0)
-		return -ENODATA;
-	trusted = sym_lines_may_name_others(data);
-	d = calloc(1, sizeof(*d));
 	if (!d)
 		return -ENOMEM;
 	d->code = code;
@@ -546,33 +542,6 @@ size_t sym_dwarf_find(struct sym_dwarf *d, uint64_t vaddr, bool inlined, struct 
 		out[n - 1 - i] = swap;
 	}
 	return n > 1 || out[0].file ? n : 0;
-}
-
-#else /* HAVE_LIBDW */
-
-int sym_dwarf_open(struct sym_dwarf **out, const struct sym_object *data,
-		   const struct sym_object *code)
-{
-	(void)out;
-	(void)data;
-	(void)code;
-	return -ENODATA;
-}
-
-void sym_dwarf_close(struct sym_dwarf *d)
-{
-	(void)d;
-}
-
-size_t sym_dwarf_find(struct sym_dwarf *d, uint64_t vaddr, bool inlined, struct sym_line *out,
-		      size_t max)
-{
-	(void)d;
-	(void)vaddr;
-	(void)inlined;
-	(void)out;
-	(void)max;
-	return 0;
 }
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Source lines and inlined functions of one ELF file, by libdw. */
+/* Source lines and inlined functions of one ELF file, by libdw; who has it: lines_aside.h. */
 #ifndef SYMBOLIZE_LINES_H
 #define SYMBOLIZE_LINES_H
 
@@ -12,10 +12,11 @@ struct sym_dwarf;
 /*
  * Opens the debug data in the file of @data, which describes the code of @code (the same object, or
  * the one that @data was separated from); both must outlive it. Reads where each unit lies; the
- * rest is read unit by unit. -ENODATA: there is none that libdw can read, or no libdw; -ENOMEM.
+ * rest is read unit by unit. @trusted: it may name other files. -ENODATA: there is none that libdw
+ * can read; -ENOMEM.
  */
 int sym_dwarf_open(struct sym_dwarf **out, const struct sym_object *data,
-		   const struct sym_object *code);
+		   const struct sym_object *code, bool trusted);
 void sym_dwarf_close(struct sym_dwarf *d);
 
 /*

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The image is an anonymous mapping: pages of it that nothing is read into do not exist. Headers
- * come last, as a section may claim to lie where they do.
+ * come last, as a section may claim to lie where they do. Behind it is an empty page, as libdw
+ * believes that what is last in it has an end.
  */
 #include <errno.h>
 #include <limits.h>
@@ -54,6 +55,8 @@ bool sym_lines_may_name_others(const struct sym_object *data)
 }
 
 /* ---- an image of it */
+
+enum { BEHIND = 4096 };
 
 static bool is_debug(const struct sym_headers *h, const Elf64_Shdr *sh)
 {
@@ -113,7 +116,7 @@ static int make(const struct sym_object *o, const struct sym_headers *h, uint64_
 
 	if (size < sizeof(h->eh) || size > SIZE_MAX / 2)
 		return -ENODATA;
-	bytes = mmap(NULL, size, PROT_READ | PROT_WRITE,
+	bytes = mmap(NULL, size + BEHIND, PROT_READ | PROT_WRITE,
 		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (bytes == MAP_FAILED)
 		return -ENOMEM;
@@ -138,6 +141,6 @@ int sym_lines_image_read(const struct sym_object *data, uint64_t most, struct sy
 void sym_lines_image_free(struct sym_lines_image *image)
 {
 	if (image->bytes)
-		munmap(image->bytes, image->size);
+		munmap(image->bytes, image->size + BEHIND);
 	*image = (struct sym_lines_image){ 0 };
 }

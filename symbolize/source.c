@@ -9,7 +9,7 @@
 
 void sym_source_free(struct sym_source *s)
 {
-	sym_dwarf_close(s->dwarf);
+	sym_lines_close(s->found);
 	rp_hash_free(&s->asked);
 	free(s->lines);
 	*s = (struct sym_source){ 0 };
@@ -18,8 +18,11 @@ void sym_source_free(struct sym_source *s)
 static int ask(struct sym_source *s, struct sym_asked *a)
 {
 	struct sym_line lines[SYM_INLINE_MAX + 1];
-	size_t n = sym_dwarf_find(s->dwarf, a->key / 2, a->key % 2, lines, SYM_INLINE_MAX + 1);
+	bool failed;
+	size_t n = sym_lines_find(s->found, a->key / 2, a->key % 2, lines, SYM_INLINE_MAX + 1,
+				  &failed);
 
+	s->unreadable |= failed;
 	a->first = s->line_count;
 	a->count = n;
 	if (RP_GROW_TO(s->lines, s->line_count + n, s->line_capacity))
@@ -38,10 +41,10 @@ size_t sym_source_find(struct sym_source *s, const struct sym_object *data,
 
 	if (!s->opened) {
 		s->opened = true;
-		s->unreadable = sym_dwarf_open(&s->dwarf, data, code) && data->has_dwarf;
+		s->unreadable = sym_lines_open(&s->found, data, code) && data->has_dwarf;
 		s->asked = HASH_MAP(struct sym_asked, key);
 	}
-	if (!s->dwarf)
+	if (!s->found)
 		return 0;
 	known = rp_hash_find(&s->asked, &asked.key);
 	if (!known) {

@@ -4,7 +4,7 @@
 #define SYMBOLIZE_SOURCE_H
 
 #include "base/hash.h"
-#include "lines.h"
+#include "lines_aside.h"
 
 /*
  * An address that was asked about, and what came of it: lines[first] to lines[first + count - 1].
@@ -16,7 +16,7 @@ struct sym_asked {
 };
 
 struct sym_source {
-	struct sym_dwarf *dwarf; /* NULL: not opened, or nothing to be had */
+	struct sym_lines *found; /* NULL: not opened, or nothing to be had */
 	bool opened;
 	bool unreadable;       /* there is debug data, but none that can be read */
 	struct hash_map asked; /* of struct sym_asked */

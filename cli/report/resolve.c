@@ -14,14 +14,14 @@
 #include "base/file.h"
 #include "base/grow.h"
 #include "report.h"
-#include "symbolize/lines.h"
+#include "symbolize/lines_aside.h"
 #include "symbolize/symtab.h"
 
 struct symbols {
 	const char *path; /* as it was given */
 	struct sym_object *object;
 	struct sym_symtab *symtab;
-	struct sym_dwarf *dwarf; /* NULL: it has no lines */
+	struct sym_lines *lines; /* NULL: it has none */
 	uint64_t frames;	 /* that it has named */
 };
 
@@ -58,14 +58,14 @@ static int open_file(struct resolver *r, const char *path)
 			rp_fail(err, "--resolve %s: %s", path, strerror(-err));
 	}
 	if (!err) {
-		err = sym_dwarf_open(&s.dwarf, s.object, s.object);
+		err = sym_lines_open(&s.lines, s.object, s.object);
 		if (err == -ENODATA)
 			err = 0;
 	}
 	if (!err)
 		err = RP_PUSH(r->files, r->n, r->capacity, s);
 	if (err) {
-		sym_dwarf_close(s.dwarf);
+		sym_lines_close(s.lines);
 		sym_symtab_close(s.symtab);
 		sym_object_close(s.object);
 	}
@@ -86,11 +86,12 @@ static int find_lines(const struct resolver *r, const struct symbols *s, uint64_
 		      struct report_frame *frame)
 {
 	struct sym_line lines[SYM_INLINE_MAX + 1];
+	bool failed;
 	size_t n;
 
-	if (frame->file || !s->dwarf)
+	if (frame->file || !s->lines)
 		return 0;
-	n = sym_dwarf_find(s->dwarf, at, r->inlined, lines, SYM_INLINE_MAX + 1);
+	n = sym_lines_find(s->lines, at, r->inlined, lines, SYM_INLINE_MAX + 1, &failed);
 	if (!n)
 		return 0;
 	set_line(frame, &lines[n - 1]);
@@ -136,7 +137,7 @@ static int name(void *ctx, struct report_frame *frame)
 static void close_all(struct resolver *r)
 {
 	for (size_t i = 0; i < r->n; i++) {
-		sym_dwarf_close(r->files[i].dwarf);
+		sym_lines_close(r->files[i].lines);
 		sym_symtab_close(r->files[i].symtab);
 		sym_object_close(r->files[i].object);
 	}

@@ -21,20 +21,22 @@
 /* ---- in a process of its own */
 
 /* Runs @test confined. Its result is 0, or the line that went wrong: see EXPECT. */
-static void confined(int (*test)(pid_t child), pid_t child)
+static void confined_as(const struct record_confine *what, int (*test)(pid_t child))
 {
 	int status;
 	pid_t pid = fork();
 
-	if (!pid) {
-		const struct record_confine what = { .child = child };
-
-		_exit(record_confine(&what) ? 255 : test(child));
-	}
+	if (!pid)
+		_exit(record_confine(what) ? 255 : test(what->child));
 	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
 	ck_assert_msg(WIFEXITED(status) && !WEXITSTATUS(status),
 		      "status %x: the expectation of line %d, modulo 255", status,
 		      WEXITSTATUS(status));
+}
+
+static void confined(int (*test)(pid_t child), pid_t child)
+{
+	confined_as(&(struct record_confine){ .child = child }, test);
 }
 
 /* The status of a process has eight bits. */
@@ -278,6 +280,45 @@ START_TEST(nothing_can_be_changed)
 }
 END_TEST
 
+static int does_no_more(void)
+{
+	char name[] = "true", *const arguments[] = { name, NULL };
+
+	EXPECT(refused(execv("/bin/true", arguments)));
+	EXPECT(refused(open(existing, O_WRONLY)));
+	EXPECT(refused(ptrace(PTRACE_ATTACH, getppid(), 0, 0)));
+	EXPECT(refused(kill(1, 0)));
+	return 0;
+}
+
+/* Lines are read in such a process: symbolize/lines_aside.c. */
+static int forks(pid_t child)
+{
+	int status, pair[2];
+	pid_t pid = fork();
+
+	(void)child;
+	if (!pid)
+		_exit(does_no_more());
+	EXPECT(waitpid(pid, &status, 0) == pid && !status);
+	EXPECT(!socketpair(AF_UNIX, SOCK_STREAM, 0, pair));
+	EXPECT(refused(socketpair(AF_INET, SOCK_STREAM, 0, pair)));
+	EXPECT(refused(socket(AF_UNIX, SOCK_STREAM, 0)));
+	EXPECT(refused(syscall(SYS_clone, SIGCHLD | CLONE_NEWUSER, NULL, NULL, NULL, NULL)));
+	EXPECT(refused(
+		syscall(SYS_clone, SIGCHLD | CLONE_VFORK | CLONE_VM, NULL, NULL, NULL, NULL)));
+	EXPECT(refused(syscall(SYS_clone, SIGKILL, NULL, NULL, NULL, NULL)));
+	return 0;
+}
+
+START_TEST(a_process_of_its_own_can_do_no_more)
+{
+	make_file();
+	confined_as(&(struct record_confine){ .forks = true }, forks);
+	ck_assert_int_eq(unlink(existing), 0);
+}
+END_TEST
+
 START_TEST(no_signal_is_sent_in_another_way)
 {
 	confined(sends_no_signals, 0);
@@ -458,6 +499,7 @@ int main(void)
 	tcase_set_timeout(t, 60);
 	tcase_add_test(t, nothing_can_be_changed);
 	tcase_add_test(t, a_sender_has_sockets_and_nothing_else);
+	tcase_add_test(t, a_process_of_its_own_can_do_no_more);
 	tcase_add_test(t, no_signal_is_sent_in_another_way);
 	tcase_add_test(t, rights_are_those_of_a_reader);
 	tcase_add_test(t, what_others_have_can_be_read);
