@@ -477,6 +477,7 @@ void record_close(struct recording *rec)
 	record_processes_free(rec);
 	record_samples_free(rec);
 	record_stacks_close(rec->stacks);
+	record_whose_free(&rec->whose);
 	record_stream_free(rec->stream);
 	free(rec->note);
 	if (rec->profiler->ctx_size)

@@ -13,17 +13,33 @@ uid_t record_payer(uint32_t pid)
 
 uid_t record_whose(struct record_whose *w, uint32_t pid)
 {
-	const uint64_t now = rp_monotonic_ns();
-	const uint32_t i = pid % WHOSE_PLACES;
+	const struct known_whose *known = rp_hash_find(&w->known, &pid);
 	uid_t uid;
 
-	if (w->known[i].pid == pid && now - w->known[i].at_ns < NS_PER_SECOND)
-		return w->known[i].uid;
+	if (known && rp_monotonic_ns() - known->at_ns < NS_PER_SECOND)
+		return known->uid;
 	uid = record_payer(pid);
-	w->known[i].pid = pid;
-	w->known[i].uid = uid;
-	w->known[i].at_ns = now;
+	record_whose_know(w, pid, uid);
 	return uid;
+}
+
+void record_whose_know(struct record_whose *w, uint32_t pid, uid_t uid)
+{
+	struct known_whose *known;
+	bool is_new;
+
+	if (!w->known.size)
+		w->known = HASH_MAP(struct known_whose, pid);
+	known = rp_hash_add_within(&w->known, &pid, WHOSE_MOST, &is_new);
+	if (!known)
+		return; /* without memory it is asked for again */
+	known->uid = uid;
+	known->at_ns = rp_monotonic_ns();
+}
+
+void record_whose_free(struct record_whose *w)
+{
+	rp_hash_free(&w->known);
 }
 
 bool record_room_take(struct record_room *r, uint32_t pid, uint64_t size, uid_t *payer)

@@ -5,21 +5,25 @@
 
 #include "uid_share.h"
 
-enum { WHOSE_PLACES = 1024 };
-
-/* What was found out in the last second. All zeroes to begin with. */
+/* What was found out in the last second, and before, of so many at most. */
+enum { WHOSE_MOST = 65536 };
+struct known_whose {
+	uint32_t pid;
+	uid_t uid;
+	uint64_t at_ns;
+};
+/* All zeroes to begin with. */
 struct record_whose {
-	struct {
-		uint32_t pid;
-		uid_t uid;
-		uint64_t at_ns;
-	} known[WHOSE_PLACES];
+	struct hash_map known;
 };
 
 /* 0: root or us, who do not pay; RECORD_UID_UNKNOWN: it has ended. */
 uid_t record_payer(uint32_t pid);
 /* The same, or what it was in the last second. */
 uid_t record_whose(struct record_whose *w, uint32_t pid);
+/* It is so now, and the next second. */
+void record_whose_know(struct record_whose *w, uint32_t pid, uid_t uid);
+void record_whose_free(struct record_whose *w);
 
 /* A share after so many bytes for which nobody pays, so that most recordings ask nobody's user. */
 struct record_room {

@@ -55,13 +55,8 @@ static uint32_t nusers;
 
 static void know_users(void)
 {
-	for (uint32_t i = 0; i < nusers; i++) {
-		const uint32_t at = users[i].pid % WHOSE_PLACES;
-
-		whose.known[at].pid = users[i].pid;
-		whose.known[at].uid = users[i].uid;
-		whose.known[at].at_ns = now_ns();
-	}
+	for (uint32_t i = 0; i < nusers; i++)
+		record_whose_know(&whose, users[i].pid, users[i].uid);
 }
 
 /* A child with what is mapped here now. */

@@ -9,7 +9,7 @@
 
 #include "base/subuid.h"
 #include "record/generated_time.h"
-#include "record/uid_share.h"
+#include "record/whose.h"
 
 static struct record_share s;
 
@@ -122,6 +122,23 @@ START_TEST(test_contended)
 }
 END_TEST
 
+/* Whose processes are is known of as many as there are, whatever their pids. */
+START_TEST(test_whose_is_known)
+{
+	enum { MANY = 20000, NONE = 5 << 20 /* no process has that pid, so of none it is asked */ };
+	struct record_whose whose = { 0 };
+
+	for (uint32_t i = 0; i < MANY; i++)
+		record_whose_know(&whose, NONE + i, 1000 + i);
+	for (uint32_t i = 0; i < MANY; i++) /* also those that are equal modulo 1,024 */
+		ck_assert_uint_eq(record_whose(&whose, NONE + i), 1000 + i);
+	ck_assert_uint_eq(record_whose(&whose, NONE + MANY), RECORD_UID_UNKNOWN);
+	record_whose_know(&whose, NONE, 7);
+	ck_assert_uint_eq(record_whose(&whose, NONE), 7);
+	record_whose_free(&whose);
+}
+END_TEST
+
 /* ---- subordinate uids */
 
 static void write_file(const char *path, const char *text)
@@ -203,6 +220,7 @@ int main(void)
 	tcase_add_test(tc, test_too_much);
 	tcase_add_test(tc, test_parts);
 	tcase_add_test(tc, test_contended);
+	tcase_add_test(tc, test_whose_is_known);
 	tcase_add_test(tc, test_ranges);
 	tcase_add_test(tc, test_a_range_is_one_user);
 	srunner_run_all(r, CK_NORMAL);
