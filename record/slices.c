@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include <rawprof/loader.h>
 #include "base/clock.h"
 #include "base/grow.h"
 
@@ -62,30 +63,49 @@ void record_slice_wipe(struct slices *s, struct slice *slice)
 		nobodys, slice->capacity * sizeof(nobodys[0]));
 }
 
+/* Its place is another's only later: whoever has it made anew needs no room for two of it. */
+static void pay_back(struct slices *s, struct slice *slice)
+{
+	record_share_give(&s->share, slice->payer, slice->paid);
+	slice->paid = 0;
+}
+
 /*
  * The place of those that were given up long enough ago is free. Children of their last processes
  * may use it yet: none may find new starts with old ranges.
  */
-static void reclaim(struct slices *s)
+static void reclaim(struct slices *s, uint64_t grace_ns)
 {
 	const uint64_t now = rp_monotonic_ns();
 
 	for (size_t i = s->nleft ? s->n : 0; i--;) {
 		struct slice *slice = &s->of[i];
 
-		if (slice->pid || now - slice->left_ns <= GRACE_NS)
+		if (slice->pid || now - slice->left_ns < grace_ns)
 			continue;
 		if (!slice->is_wiped)
 			record_slice_wipe(s, slice);
 		if (!slice->is_wiped)
 			continue;
 		record_table_room_give(&s->room, slice->first, slice->capacity);
-		record_share_give(&s->share, slice->payer, slice->capacity);
+		pay_back(s, slice);
 		*slice = s->of[--s->n]; /* which has been looked at */
 		s->nleft--;
 		if (slice->pid)
 			s->of_pid[slice->pid] = (uint32_t)i + 1;
 	}
+}
+
+static bool take_room(struct slices *s, struct slice *slice)
+{
+	if (record_table_room_take(&s->room, slice->capacity, &slice->first))
+		return true;
+	if (!s->nleft)
+		return false;
+	/* So much was given up at once that it has to be waited for. */
+	rp_quiesce();
+	reclaim(s, 0);
+	return record_table_room_take(&s->room, slice->capacity, &slice->first);
 }
 
 static int write_slice(struct slices *s, const struct slice *slice, const struct reading *r)
@@ -108,14 +128,15 @@ int record_slice_make(struct slices *s, const struct reading *r, uid_t payer, st
 
 	if (r->pid >= MAX_PIDS)
 		return -EINVAL;
-	reclaim(s);
+	reclaim(s, GRACE_NS);
 	if (!record_share_has_room(&s->share, payer, new.capacity))
 		return -EDQUOT;
 	if (RP_GROW(s->of, s->n, s->capacity))
 		return -ENOMEM;
-	if (!record_table_room_take(&s->room, new.capacity, &new.first))
+	if (!take_room(s, &new))
 		return -ENOSPC;
-	record_share_add(&s->share, payer, new.capacity);
+	new.paid = new.capacity;
+	record_share_add(&s->share, payer, new.paid);
 	*out = &s->of[s->n++];
 	**out = new;
 	s->nleft++;
@@ -139,6 +160,7 @@ void record_slice_give_up(struct slices *s, struct slice *slice)
 	slice->pid = 0;
 	slice->left_ns = rp_monotonic_ns();
 	s->nleft++;
+	pay_back(s, slice);
 }
 
 void record_slices_empty(struct slices *s)

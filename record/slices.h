@@ -16,7 +16,8 @@ struct reading;
 struct slice {
 	uint32_t pid;
 	uint32_t first, capacity, count;
-	uid_t payer;	  /* in whose share it is, until others may have its place */
+	uid_t payer;
+	uint32_t paid;	  /* in its share, until it is given up */
 	bool is_wiped;	  /* what was in it when it was given up */
 	uint64_t left_ns; /* when it was; 0: nobody had it */
 };

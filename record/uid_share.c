@@ -24,7 +24,8 @@ static uint64_t for_users(const struct record_share *s)
 	const uint64_t kept = s->parts ? s->most / s->parts : 0,
 		       has = s->parts && root ? root->has : 0;
 
-	return s->most - (has > kept ? has : kept);
+	/* Of what root has, so much may be anybody's: see record_share_matters(). */
+	return s->most - (has > 2 * kept ? has : 2 * kept);
 }
 
 bool record_share_fits(struct record_share *s, uid_t uid, uint64_t size)
@@ -150,6 +151,7 @@ void record_share_empty(struct record_share *s)
 	for (uint32_t i = 0; i < s->users.count; i++)
 		u[i].has = 0;
 	s->all = 0;
+	s->is_contended = false;
 }
 
 void record_share_free(struct record_share *s)

@@ -5,9 +5,10 @@
  * one range are one user (base/subuid.h); whoever has many uids in another way can leave next to
  * nothing. What root has is beside that: root is denied nothing by others.
  *
- * Where root's lie among the others' there are parts: one of all is kept for root, who may have
- * more if it is there; and one user has at most all but a part of what the others have left, until
- * somebody lacks room while another has more: half from then on.
+ * Where root's lie among the others' there are parts: two of all are kept for root and for what is
+ * taken before anybody is asked for, and root may have more if it is there; and one user has at
+ * most all but a part of what the others have left, until somebody lacks room while another has
+ * more: half from then on.
  */
 #ifndef RECORD_UID_SHARE_H
 #define RECORD_UID_SHARE_H

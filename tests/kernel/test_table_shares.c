@@ -175,6 +175,38 @@ START_TEST(test_ranges)
 }
 END_TEST
 
+/* Of one that has most of its share: each gives up its ranges for those that it has then. */
+START_TEST(test_ranges_are_published_again)
+{
+	enum { SOME = PROCESSES * 5 / 8 };
+	uint32_t pid[SOME];
+	char *first;
+	int fd;
+
+	if (geteuid())
+		return;
+	open_feed();
+	fd = code_of_functions(0, PARTS, 4096, 65ULL << 20);
+	first = map_file(fd);
+	hit((uint32_t)getpid(), first);
+	for (int i = 1; i < TIMES; i++)
+		map_file(fd);
+	for (int i = 0; i < SOME; i++)
+		pid[i] = publish(1000);
+	for (int i = 0; i < SOME; i++) {
+		know_users();
+		record_tables_publish(feed, pid[i]);
+	}
+	ck_assert_not_logged("has taken its share");
+	ck_assert_not_logged("no room for the mappings");
+	for (int i = 0; i < SOME; i++) {
+		ck_assert_uint_gt(ranges_of(pid[i]), PARTS * TIMES);
+		end(pid[i]);
+	}
+	close_feed();
+}
+END_TEST
+
 /* What large processes leave small ones can have, and the other way round. */
 START_TEST(test_ranges_are_given_back)
 {
@@ -284,9 +316,10 @@ static bool has_table(uid_t uid, uid_t owner, int fd)
 	return file->table.nparts;
 }
 
+/* Two are too many for one user, but not one of each of two. */
 static int large(void)
 {
-	return code_of_functions(0, 1, 100 * MB, 0);
+	return code_of_functions(0, 1, 88 * MB, 0);
 }
 
 START_TEST(test_who_pays)
@@ -337,6 +370,7 @@ int main(void)
 	TCase *tc = tcase_create("kernel");
 
 	tcase_add_test(tc, test_ranges);
+	tcase_add_test(tc, test_ranges_are_published_again);
 	tcase_add_test(tc, test_ranges_are_given_back);
 	tcase_add_test(tc, test_files_of_root);
 	tcase_add_test(tc, test_who_pays);

@@ -144,8 +144,8 @@ START_TEST(test_owners)
 	ck_assert(has_table(s, 1000, 100));
 	ck_assert(!has_table(s, 1000, 100)); /* 200 of 256 MB are too many */
 	ck_assert_ptr_nonnull(strstr(log_text, "user 1000"));
-	ck_assert(has_table(s, 1000, 80));
-	ck_assert(!has_table(s, 1000, 80));
+	ck_assert(has_table(s, 1000, 60));
+	ck_assert(!has_table(s, 1000, 60));
 	ck_assert(!record_table_store_is_full(s));
 	ck_assert(has_table(s, 0, 60)); /* there is room for others yet */
 	ck_assert(has_table(s, 1001, 10));
@@ -180,7 +180,7 @@ START_TEST(test_made)
 	struct stat key = { .st_ino = 1, .st_size = 4096, .st_uid = 1000 };
 	const struct stored_file *file;
 	struct unwind_table *t;
-	int fd = code_file(0, 100);
+	int fd = code_file(0, 88); /* two are too many for one user, and none for two */
 
 	ck_assert_int_eq(unwind_table_build(&t, fd), 0);
 	close(fd);

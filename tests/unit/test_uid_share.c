@@ -85,23 +85,24 @@ START_TEST(test_parts)
 	s.parts = 4;
 	ck_assert_uint_eq(record_share_larger(&s, 1000, 0), 0);
 	ck_assert(!record_share_matters(&s));
-	ck_assert_uint_eq(all_of(1000), 36);
-	ck_assert_uint_eq(all_of(1001), 9);
-	ck_assert_uint_eq(all_of(1002), 3);
+	ck_assert_uint_eq(all_of(1000), 24);
+	ck_assert_uint_eq(all_of(1001), 6);
+	ck_assert_uint_eq(all_of(1002), 2);
 	ck_assert_uint_eq(all_of(1000), 0);
-	ck_assert_uint_eq(record_share_larger(&s, 1001, 26), 1000);
-	ck_assert_uint_eq(record_share_larger(&s, 1001, 27), 0);
+	ck_assert_uint_eq(record_share_larger(&s, 1001, 17), 1000);
+	ck_assert_uint_eq(record_share_larger(&s, 1001, 18), 0);
 	ck_assert_uint_eq(record_share_larger(&s, 1000, 0), 0);
 	ck_assert(record_share_matters(&s));
-	record_share_add(&s, 0, 10); /* of the 16 that are kept for root */
-	record_share_give(&s, 1000, 36);
+	/* Of the 32 that are kept for root, and for what others had before anybody was asked. */
+	record_share_add(&s, 0, 10);
+	record_share_give(&s, 1000, 24);
 	ck_assert_uint_eq(record_share_larger(&s, 1000, 0), 1001);
-	ck_assert_uint_eq(all_of(1000), 27);
-	record_share_add(&s, 0, 20); /* which has more now, as does nobody else */
-	record_share_give(&s, 1000, 27);
-	ck_assert_uint_eq(all_of(1000), 17);
-	record_share_add(&s, 0, 34);
-	record_share_give(&s, 1000, 17);
+	ck_assert_uint_eq(all_of(1000), 18);
+	record_share_add(&s, 0, 30); /* which has more now, as does nobody else */
+	record_share_give(&s, 1000, 18);
+	ck_assert_uint_eq(all_of(1000), 12);
+	record_share_add(&s, 0, 24);
+	record_share_give(&s, 1000, 12);
 	ck_assert_uint_eq(all_of(1000), 0);
 	ck_assert(record_share_fits(&s, 0, 1));
 }
@@ -111,14 +112,16 @@ END_TEST
 START_TEST(test_contended)
 {
 	s.parts = 4;
-	ck_assert_uint_eq(all_of(1000), 36);
-	ck_assert_uint_eq(record_share_contend(&s, 1000), 0); /* nobody has more */
-	record_share_give(&s, 1000, 36);
-	ck_assert_uint_eq(all_of(1000), 36);
-	ck_assert_uint_eq(record_share_contend(&s, 1001), 1000);
-	record_share_give(&s, 1000, 36);
 	ck_assert_uint_eq(all_of(1000), 24);
-	ck_assert_uint_eq(all_of(1001), 12);
+	ck_assert_uint_eq(record_share_contend(&s, 1000), 0); /* nobody has more */
+	record_share_give(&s, 1000, 24);
+	ck_assert_uint_eq(all_of(1000), 24);
+	ck_assert_uint_eq(record_share_contend(&s, 1001), 1000);
+	record_share_give(&s, 1000, 24);
+	ck_assert_uint_eq(all_of(1000), 16);
+	ck_assert_uint_eq(all_of(1001), 8);
+	record_share_empty(&s); /* nobody lacks anything then */
+	ck_assert_uint_eq(all_of(1000), 24);
 }
 END_TEST
 
