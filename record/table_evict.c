@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include <rawprof/loader.h>
+#include "base/clock.h"
 #include "base/grow.h"
 #include "base/id_set.h"
 
@@ -80,7 +81,7 @@ struct choice {
 static bool may_go(const struct stored_file *file, const struct choice *c)
 {
 	return !file->is_used && file->state != STORED_ORDERED &&
-	       (!c->is_owners || file->uid == c->uid);
+	       (!c->is_owners || (file->uid == c->uid && file->table.nparts));
 }
 
 static bool goes(const struct stored_file *file, const struct choice *c)
@@ -155,7 +156,7 @@ static void drop_retired(struct record_table_store *s, const struct choice *c)
 	s->nretired = left;
 }
 
-bool record_table_evict(struct record_table_store *s, bool is_owners, uid_t uid)
+static bool evict(struct record_table_store *s, bool is_owners, uid_t uid)
 {
 	struct choice c = { .is_owners = is_owners, .uid = uid };
 
@@ -170,10 +171,30 @@ bool record_table_evict(struct record_table_store *s, bool is_owners, uid_t uid)
 	return true;
 }
 
+bool record_table_may_evict(struct record_table_store *s, uid_t payer)
+{
+	const struct table_owner *o = rp_hash_add(&s->owners, &(uint32_t){ payer });
+
+	return o && record_table_owner_may_evict(o);
+}
+
+bool record_table_evict(struct record_table_store *s, uid_t payer, bool is_owners, uid_t uid)
+{
+	struct table_owner *o = rp_hash_add(&s->owners, &(uint32_t){ payer });
+	const uint64_t began = rp_monotonic_ns();
+	bool any;
+
+	if (!s->users || !o || !record_table_owner_may_evict(o))
+		return false;
+	any = evict(s, is_owners, uid);
+	record_table_owner_evicted(o, began);
+	return any;
+}
+
 void record_table_store_forget_older(struct record_table_store *s, const struct id_set *uids)
 {
 	for (uint32_t i = 0; i < rp_id_set_count(uids); i++)
-		record_table_evict(s, true, (uid_t)rp_id_set_at(uids, i));
+		record_table_evict(s, 0, true, (uid_t)rp_id_set_at(uids, i));
 	for (uint32_t i = 0; i < s->files.count; i++) {
 		struct stored_file *file = table_file_at(s, i);
 

@@ -44,10 +44,12 @@ static inline struct stored_file *table_file_at(const struct record_table_store 
 /* Its keys are not in the map of files any more; and its memory is freed. */
 void record_table_forget_keys(struct record_table_store *s, struct stored_file *file);
 void record_table_free_file(struct stored_file *file);
+/* Room may be made for @payer now, who else has to wait. */
+bool record_table_may_evict(struct record_table_store *s, uid_t payer);
 /*
- * The older half of the files that no walk will use goes, of @uid if @is_owners; pointers to files
- * hold no longer. False: there were none.
+ * For @payer the older half of the files that no walk will use goes, if @is_owners: of those of
+ * @uid with a table; pointers to files hold no longer. False: there were none, or it has to wait.
  */
-bool record_table_evict(struct record_table_store *s, bool is_owners, uid_t uid);
+bool record_table_evict(struct record_table_store *s, uid_t payer, bool is_owners, uid_t uid);
 
 #endif

@@ -11,6 +11,11 @@
 #define OWNER_BYTES (1ULL << 30)
 #define OWNER_SECONDS 3600
 
+/* Room is made so often at once; and each time counts at least so long. */
+#define EVICT_TIMES 10
+#define EVICT_NS (20 * NS_PER_SECOND / 1000)
+#define EVICT_PART 20
+
 static void say_time(struct table_owner *o)
 {
 	if (!o->time_said)
@@ -45,6 +50,20 @@ bool record_table_owner_may_read(struct table_owner *o, uint64_t size)
 	}
 	o->bytes += size;
 	return true;
+}
+
+bool record_table_owner_may_evict(const struct table_owner *o)
+{
+	return !o->uid || o->paid_ns < rp_monotonic_ns() + EVICT_TIMES * EVICT_NS * EVICT_PART;
+}
+
+void record_table_owner_evicted(struct table_owner *o, uint64_t began)
+{
+	const uint64_t now = rp_monotonic_ns(), took = now - began;
+
+	if (o->paid_ns < now)
+		o->paid_ns = now;
+	o->paid_ns += (took > EVICT_NS ? took : EVICT_NS) * EVICT_PART;
 }
 
 /* ---- room */

@@ -14,10 +14,18 @@ struct table_owner {
 	bool time_said;
 	uint64_t bytes;	  /* of files that were read, */
 	uint64_t read_ns; /*   as of then: with time it counts less */
+	uint64_t paid_ns; /* until when making room for it counts */
 };
 
 /* Whether a file of @size bytes may be read too: then it counts. Else that is said, once. */
 bool record_table_owner_may_read(struct table_owner *o, uint64_t size);
+/*
+ * Whether room may be made for it: each time everybody waits for walks to end, so that it is a
+ * twentieth of the time. Root's is made in any case.
+ */
+bool record_table_owner_may_evict(const struct table_owner *o);
+/* It was, beginning then. */
+void record_table_owner_evicted(struct table_owner *o, uint64_t began);
 
 /* Pages, rules and rows in the maps. */
 enum { TABLE_SHARES = 3 };

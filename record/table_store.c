@@ -22,6 +22,9 @@
 /* What found no room is tried again after so long. */
 #define ROOM_NS (10 * NS_PER_SECOND)
 
+/* Those that nothing leads to, for want of room, take memory too. */
+#define MOST_FILES (4 * UNWIND_FILES)
+
 int record_table_store_open(struct record_table_store **out,
 			    const struct record_table_store_maps *maps)
 {
@@ -186,8 +189,8 @@ static bool evict_for(struct record_table_store *s, struct record_share *lacks, 
 {
 	const uid_t largest = record_share_larger(lacks, uid, size);
 
-	return record_table_evict(s, true, uid) ||
-	       (largest && record_table_evict(s, true, largest));
+	return record_table_evict(s, uid, true, uid) ||
+	       (largest && record_table_evict(s, uid, true, largest));
 }
 
 /* Files that no walk needs go for it, if need be: pointers to files hold no longer. */
@@ -206,7 +209,9 @@ static int place(struct record_table_store *s, const struct unwind_table *t, uid
 		}
 	do
 		err = record_table_place(&s->places, t, out);
-	while (err == -ENOSPC && record_table_evict(s, false, 0));
+	while (err == -ENOSPC && record_table_evict(s, uid, false, 0));
+	if (err == -ENOSPC && !record_table_may_evict(s, uid))
+		return -EDQUOT;
 	s->is_full = err == -ENOSPC;
 	if (err)
 		say_full(s, err);
@@ -235,7 +240,8 @@ static void lead_to(struct record_table_store *s, struct stored_file *file)
 
 static bool has_key_room(const struct record_table_store *s, const struct stored_file *file)
 {
-	return s->files_fd < 0 || s->nkeys - file->nkeys + file->nloads <= UNWIND_FILES;
+	return s->files.count <= MOST_FILES &&
+	       (s->files_fd < 0 || s->nkeys - file->nkeys + file->nloads <= UNWIND_FILES);
 }
 
 /* The file that was ordered by this number has this table, or none: NULL. */
@@ -247,7 +253,7 @@ static struct stored_file *settle(struct record_table_store *s, const struct sto
 	struct stored_file *file;
 	int err = t ? place(s, t, wanted.uid, &placed) : 0;
 
-	while (!has_key_room(s, &wanted) && record_table_evict(s, false, 0))
+	while (!has_key_room(s, &wanted) && record_table_evict(s, wanted.uid, false, 0))
 		;
 	file = rp_hash_find(&s->files, &wanted);
 	if (!file)

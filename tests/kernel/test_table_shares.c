@@ -322,6 +322,22 @@ static int large(void)
 	return code_of_functions(0, 1, 88 * MB, 0);
 }
 
+static void open_store(record_table_users *fn, struct id_set *over)
+{
+	open_feed();
+	ck_assert_int_eq(record_table_store_open(
+				 &s, &(struct record_table_store_maps){ fds[INDEX], fds[RULES],
+									fds[ROWS], -1 }),
+			 0);
+	record_table_store_used_by(s, fn, NULL, over);
+}
+
+static void close_store(void)
+{
+	record_table_store_close(s);
+	close_feed();
+}
+
 START_TEST(test_who_pays)
 {
 	struct id_set over = { 0 };
@@ -329,12 +345,7 @@ START_TEST(test_who_pays)
 
 	if (geteuid())
 		return;
-	open_feed();
-	ck_assert_int_eq(record_table_store_open(
-				 &s, &(struct record_table_store_maps){ fds[INDEX], fds[RULES],
-									fds[ROWS], -1 }),
-			 0);
-	record_table_store_used_by(s, NULL, NULL, &over);
+	open_store(NULL, &over);
 	for (int i = 0; i < 3; i++)
 		fd[i] = large();
 	ck_assert(has_table(1000, 0, fd[0]));
@@ -358,9 +369,94 @@ START_TEST(test_who_pays)
 	ck_assert(has_table(0, 1000, fd[0]));
 	ck_assert(!has_table(1001, 1000, fd[1]));
 	ck_assert(rp_id_set_has(&over, 1000));
-	record_table_store_close(s);
+	close_store();
 	rp_id_set_free(&over);
-	close_feed();
+}
+END_TEST
+
+/* ---- room is made at a price: everybody waits for walks to end */
+
+static uint32_t used[TABLE_CODE_MOST], nused, asked;
+
+static int mark_used(void *ctx, struct record_table_store *store)
+{
+	(void)ctx;
+	asked++;
+	for (uint32_t i = 0; i < nused; i++)
+		record_table_store_mark(store, used[i]);
+	return 0;
+}
+
+/* Whether @uid gets a table of a file of its own, of so much code; that is in use then. */
+static bool uses(uid_t uid, uint64_t bytes)
+{
+	const int fd = code_of_functions(uid, 1, bytes, 0);
+	const struct stored_file *file;
+
+	record_table_store_asked_by(s, uid);
+	file = record_table_store_file(s, fd, false);
+	close(fd);
+	ck_assert_ptr_nonnull(file);
+	for (uint32_t i = 0; i < file->table.nparts; i++) {
+		ck_assert_uint_lt(nused, TABLE_CODE_MOST);
+		used[nused++] = file->table.parts[i].index;
+	}
+	return file->table.nparts;
+}
+
+START_TEST(test_no_room_in_vain)
+{
+	enum { FILES = 200, MOST_ASKED = 60, OF_ROOT = 20 };
+	struct id_set over = { 0 };
+	uint32_t small = 0;
+
+	if (geteuid())
+		return;
+	open_store(mark_used, &over);
+	ck_assert(uses(1000, 160 * MB));
+	while (uses(1000, MB))
+		ck_assert_uint_lt(++small, 16);
+	asked = 0;
+	for (int i = 0; i < FILES; i++)
+		ck_assert(!uses(1000, MB));
+	ck_assert_uint_gt(asked, 0);
+	ck_assert_uint_lt(asked, MOST_ASKED);
+	ck_assert_logged("user 1000 has taken its share of the room for unwind tables");
+	/* Others have theirs, root as much as there is. */
+	ck_assert(uses(1001, 10 * MB));
+	ck_assert(uses(0, 40 * MB));
+	asked = 0;
+	for (int i = 0; i < OF_ROOT; i++)
+		ck_assert(!uses(0, 100 * MB));
+	ck_assert_uint_ge(asked, OF_ROOT);
+	ck_assert(record_table_store_is_full(s));
+	close_store();
+	rp_id_set_free(&over);
+}
+END_TEST
+
+/* Also those without a table, which a user may make as many of as it likes. */
+START_TEST(test_files_have_an_end)
+{
+	enum { MANY = 5 * UNWIND_FILES };
+	struct stat key = { .st_size = 4096, .st_uid = 1000 };
+	struct id_set over = { 0 };
+	uint32_t known = 0;
+
+	if (geteuid())
+		return;
+	open_store(mark_used, &over);
+	nused = 0;
+	for (key.st_ino = 1; key.st_ino <= MANY; key.st_ino++)
+		ck_assert_ptr_nonnull(record_table_store_made(s, &key, NULL));
+	for (key.st_ino = 1; key.st_ino <= MANY; key.st_ino++)
+		known += record_table_store_known(s, &key) != NULL;
+	ck_assert_uint_le(known, 4 * UNWIND_FILES);
+	ck_assert_uint_gt(known, UNWIND_FILES);
+	key.st_ino = MANY;
+	ck_assert_ptr_nonnull(record_table_store_known(s, &key));
+	close_store();
+	rp_id_set_free(&over);
 }
 END_TEST
 
@@ -374,6 +470,8 @@ int main(void)
 	tcase_add_test(tc, test_ranges_are_given_back);
 	tcase_add_test(tc, test_files_of_root);
 	tcase_add_test(tc, test_who_pays);
+	tcase_add_test(tc, test_no_room_in_vain);
+	tcase_add_test(tc, test_files_have_an_end);
 	tcase_set_timeout(tc, 60);
 	suite_add_tcase(suite, tc);
 	return run_suite(suite);
