@@ -46,6 +46,7 @@ enum {
 };
 _Static_assert(LABEL_BYTES % 32 == 0, "labels are hashed by four words");
 #define OF_LABELS(member) ((int)offsetof(struct published_labels, member))
+_Static_assert(OF_LABELS(label) - OF_LABELS(pid) == 32, "and so is what is before them");
 #define OF_LABEL(member) ((int)offsetof(struct published_label, member))
 
 /* clang-format off */
@@ -114,7 +115,9 @@ LABEL(is_go),
 
 	PUBLISHED_TAKE(none, give_back),
 	LDX(W, R1, R6, KNOWN_PID),
-	STX(W, R7, OF_LABELS(pid), R1),
+	STX(DW, R7, OF_LABELS(pid), R1),
+	LDX(DW, R1, R6, OF_RECORD(start_time)),
+	STX(DW, R7, OF_LABELS(start_time), R1),
 	ST(DW, R7, OF_LABELS(goid), 0),
 	ST(DW, R7, OF_LABELS(n), 0),
 	LDX(H, R3, R6, OF_PUBLISHED(goid)),
@@ -214,22 +217,18 @@ LABEL(out),
 FUNC(published_send),
 	MOV_REG(R7, R1),
 	LDX(DW, R2, R7, OF_LABELS(n)),
-	LDX(DW, R8, R7, OF_LABELS(goid)),
+	LDX(DW, R1, R7, OF_LABELS(goid)),
 	JNE(R2, 0, some),
-	JEQ(R8, 0, unknown),
+	JEQ(R1, 0, unknown),
 LABEL(some),
-	LD_IMM64(R3, GOLDEN_RATIO_64),
-	MUL_REG(R8, R3),
-	ADD_REG(R8, R2),
-	LD_PARAM(R1, struct program_config, hash_secret), /* nobody makes another's labels theirs */
-	XOR_REG(R8, R1),
-	JEQ(R2, 0, hashed),
-	JGT(R2, PUBLISHED_LABELS, hashed), /* never */
+	JGT(R2, PUBLISHED_LABELS, unknown), /* never */
 	MUL(R2, FOURS_OF_LABEL),
+	ADD(R2, 1), /* a secret and the process first: so nobody has texts with another's hash */
 	MOV_REG(R1, R7),
-	ADD(R1, OF_LABELS(label)),
+	ADD(R1, OF_LABELS(pid)),
+	LD_IMM64(R3, GOLDEN_RATIO_64),
+	LD_PARAM(R8, struct program_config, hash_secret),
 	HASH_FOURS(R8, R1, R2, R3, R4, R5),
-LABEL(hashed),
 	PUBLISHED_SEND(struct published_labels, PUBLISHED_TAG, unknown),
 	MOV_REG(R0, R8),
 	EXIT(),

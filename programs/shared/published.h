@@ -53,10 +53,11 @@ struct published_label {
 };
 struct published_labels {
 	uint64_t tag;  /* PUBLISHED_TAG, where a stack has its hash */
-	uint64_t hash; /* of all that follows pid */
+	uint64_t hash; /* of all that follows unused */
 	uint32_t busy; /* in the kernel */
-	uint32_t pid;  /* of whoever has them first: not in the hash */
-	uint64_t goid; /* 0: not asked for */
+	uint32_t unused;
+	uint64_t pid, start_time; /* of the process, as struct stack_record has it */
+	uint64_t goid;		  /* 0: not asked for */
 	uint64_t n;
 	struct published_label label[PUBLISHED_LABELS];
 };

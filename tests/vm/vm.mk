@@ -8,7 +8,7 @@ VM_CHILDREN := 0 -no-pie -static -static-pie -fuse-ld=gold -Wl,--build-id=none -
 # They have a malloc of their own, load libraries, or are one, which a static program cannot; or ask
 # nothing of the kernel that others would answer otherwise: what a VM of 512 MB unpacks has an end.
 VM_NOT := tests/kernel/test_record_faults.c tests/workloads/gpucalls.c tests/workloads/opencl.c tests/workloads/fakeruby.c \
-          tests/kernel/test_table_shares.c tests/kernel/test_interpreter_files.c
+          tests/kernel/test_table_shares.c tests/kernel/test_interpreter_files.c tests/kernel/test_published.c
 # What goes into a VM is static, but for what looks at libc.so. BUILD and CROSS say for which machine.
 VM_FILES := $(BUILD)/static/rawprof $(BUILD)/static/rawprof-old $(BUILD)/static/vmexit \
             $(patsubst tests/%.c,$(BUILD)/static/%,$(filter-out $(VM_NOT),$(wildcard tests/kernel/test_*.c tests/workloads/*.c))) \
