@@ -24,11 +24,12 @@ static int add(struct copying *c, uint32_t sample, const struct room *room)
 {
 	const int32_t pid = sample_of(c->from, sample)->pid;
 	const uint64_t before = bytes_of(c->to);
-	const int err = room->take(room->ctx, room->most, pid, 0)
-				? report_copy_whole(c, sample)
-				: report_copy_sample(c, sample, 0, NULL);
+	const bool is_whole = room->take(room->ctx, room->most, pid, 0);
+	const int err =
+		is_whole ? report_copy_whole(c, sample) : report_copy_sample(c, sample, 0, NULL);
 
-	if (!err && bytes_of(c->to) > before)
+	/* Without frames it is in any case: that leaves others no less. */
+	if (!err && is_whole && bytes_of(c->to) > before)
 		room->take(room->ctx, room->most, pid, bytes_of(c->to) - before);
 	return err;
 }
@@ -56,18 +57,20 @@ static int write_all(const struct report *r, const struct report_options *show, 
 	return err;
 }
 
-/* How well it packs is known only once it is written. */
+/* How well it packs is known only once it is written, which takes a while: half, 1/8, 1/64, ... */
+enum { TIMES = 6 };
 int report_write_within(const struct report *r, uint64_t most, report_take_fn *take, void *ctx,
 			const struct report_options *show, char **data, size_t *size)
 {
-	struct room room = { .most = most / 2, .take = take, .ctx = ctx };
+	struct room room = { .take = take, .ctx = ctx };
 	struct report *less = NULL;
 	int err;
 
 	*data = NULL;
 	/* What takes long to write, and is too large in the end. */
 	err = bytes_of(r) > 2 * most ? -EFBIG : write_all(r, show, data, size);
-	for (; (err ? err == -EFBIG : *size > most) && room.most; room.most /= 2) {
+	for (int i = 1; (err ? err == -EFBIG : *size > most) && i <= TIMES; i++) {
+		room.most = most >> i * (i + 1) / 2;
 		free(*data);
 		*data = NULL;
 		err = copy_within(r, &room, &less);

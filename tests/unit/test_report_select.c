@@ -468,6 +468,82 @@ START_TEST(one_packs_badly)
 }
 END_TEST
 
+/* What two users have of a part of a window, each half of what the other one has left. */
+struct halves {
+	uint64_t of, has[3];
+	unsigned int passes;
+};
+
+static bool take_half(void *ctx, uint64_t of, int32_t pid, uint64_t bytes)
+{
+	struct halves *h = ctx;
+	const uint64_t other = h->has[3 - pid];
+
+	if (h->of != of)
+		*h = (struct halves){ .of = of, .passes = h->passes + 1 };
+	h->has[pid] += bytes;
+	return other < of && h->has[pid] < (of - other) / 2;
+}
+
+/* One whose names are long has so many threads, of each a sample. */
+static struct report *of_threads(int threads)
+{
+	struct report *r = new_cpu_report();
+	const uint64_t values[] = { 1, 1 };
+
+	for (int i = 0; i < 100; i++)
+		ADD(r, "long", 1, 1, long_name(r, i, 'x'));
+	for (int i = 0; i < threads; i++) {
+		const uint32_t frame = long_name(r, i % 100, 'x');
+		const struct report_sample s = { "long", 1, 10 + i, NULL, 0, &frame, 1, values };
+
+		ck_assert_int_eq(report_add(r, &s), 0);
+	}
+	ADD(r, "short", 2, 1, user(r, "leaf"), user(r, "root"));
+	return r;
+}
+
+/* What has no frames takes no share of them. */
+START_TEST(masses_of_bare_samples)
+{
+	const struct report_options show = { .width = 80 };
+	struct halves h = { .of = 0 };
+	struct report *r = of_threads(10000);
+	struct report_file again = { 0 };
+	char *data, *folded;
+	size_t size;
+
+	ck_assert_int_eq(report_write_within(r, 120000, take_half, &h, &show, &data, &size), 0);
+	ck_assert_uint_le(size, 120000);
+	ck_assert_int_eq(report_read(data, size, &again), 0);
+	ck_assert_uint_eq(report_total(again.report, 0), 10101);
+	folded = written(again.report, report_write_folded, NULL);
+	ck_assert_ptr_nonnull(strstr(folded, "short;root;leaf 1\n"));
+	free(folded);
+	report_file_free(&again);
+	free(data);
+	report_free(r);
+}
+END_TEST
+
+/* What is too large without frames, too, is not made anew for ever. */
+START_TEST(too_many_bare_samples)
+{
+	const struct report_options show = { .width = 80 };
+	struct halves h = { .of = 0 };
+	struct report *r = of_threads(10000);
+	char *data;
+	size_t size;
+
+	ck_assert_int_eq(report_write_within(r, 4096, take_half, &h, &show, &data, &size), 0);
+	ck_assert_uint_gt(size, 4096); /* whoever asked sees that it is */
+	ck_assert_uint_ge(h.passes, 3);
+	ck_assert_uint_le(h.passes, 6);
+	free(data);
+	report_free(r);
+}
+END_TEST
+
 static void add(TCase *tests)
 {
 	tcase_add_test(tests, expressions);
@@ -475,6 +551,8 @@ static void add(TCase *tests)
 	tcase_add_test(tests, callers_and_callees);
 	tcase_add_test(tests, one_is_too_large);
 	tcase_add_test(tests, one_packs_badly);
+	tcase_add_test(tests, masses_of_bare_samples);
+	tcase_add_test(tests, too_many_bare_samples);
 	tcase_add_test(tests, samples_of_a_time);
 	tcase_add_test(tests, waits_weigh_what_is_within);
 	tcase_add_test(tests, sums_by_keys);
