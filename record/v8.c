@@ -222,6 +222,7 @@ int record_v8_saw(struct record_v8 *p, const struct stack_record *r)
 	if (!process) /* it has ended, or its files were not looked at yet */
 		return 0;
 	l = p->layouts[process->layout - 1];
+	record_v8_names_begin(p->names);
 	/* Runs of JavaScript have one frame. */
 	for (; !err && end - at >= 3; at += at[0] & MANAGED_PLACE ? 1 : 2)
 		if (!(at[0] & MANAGED_PLACE) && at[2] & MANAGED_PLACE &&

@@ -72,6 +72,8 @@ struct v8_names;
 int record_v8_names_open(struct v8_names **out, struct name_share *share);
 void record_v8_names_close(struct v8_names *names);
 void record_v8_names_forget(struct v8_names *names);
+/* Of another stack, or later: what was read before for names is read anew. */
+void record_v8_names_begin(struct v8_names *names);
 /* Reads the memory of process @pid, if that is not known yet. 0 or -ENOMEM. */
 int record_v8_names_add(struct v8_names *names, const struct sym_v8_layout *l,
 			const struct sym_v8_memory *m, const struct name_owner *owner,

@@ -56,7 +56,7 @@ struct kept {
 };
 
 /*
- * What was read of a process for the place at hand, by pages: most of it is near what was read
+ * What was read of a process for the stack at hand, by pages: most of it is near what was read
  * before. NO_PAGE: nothing.
  */
 enum { PAGE = 4096, PAGES = 16, NO_PAGE = 1 };
@@ -108,6 +108,12 @@ void record_v8_names_close(struct v8_names *names)
 	record_process_names_free(&names->all);
 	record_share_free(&names->costs.late);
 	free(names);
+}
+
+void record_v8_names_begin(struct v8_names *names)
+{
+	for (size_t i = 0; i < PAGES; i++)
+		names->pages[i].at = NO_PAGE;
 }
 
 void record_v8_names_forget(struct v8_names *names)
@@ -198,8 +204,6 @@ static int begin(struct reader *r, const struct name_owner *owner)
 	if (r->to)
 		r->m.code_map = &r->to->code_map;
 	r->names->costs.ns = PLACE_NS;
-	for (size_t i = 0; i < PAGES; i++)
-		r->names->pages[i].at = NO_PAGE;
 	return err;
 }
 

@@ -189,6 +189,7 @@ START_TEST(a_source_out_of_reach_is_tried_again)
 	ck_assert_str_eq(frame.name, "a.js");
 	ck_assert_uint_eq(frame.line, 0);
 	is_source_hidden = false;
+	record_v8_names_begin(names); /* of the next stack */
 	ck_assert_int_eq(record_v8_names_add(names, &layout, &reads, &owner, elsewhere), 0);
 	for (int i = 0; i < 2; i++) {
 		ck_assert_uint_eq(
@@ -313,11 +314,43 @@ static unsigned int reads_of(struct v8_names *names, uint32_t pid, unsigned int 
 
 		words_of(FIRST + (elsewhere ? i : 0), words);
 		before = reads_made;
+		record_v8_names_begin(names);
 		ck_assert_int_eq(record_v8_names_add(names, &layout, &reads, &owner, words), 0);
 		read += reads_made > before;
 	}
 	return read;
 }
+
+/* How often memory is read for a place. */
+static size_t reads_for(struct v8_names *names, size_t offset)
+{
+	const struct name_owner owner = { .pid = 1 };
+	uint64_t words[2];
+	size_t before;
+
+	words_of(offset, words);
+	before = reads_made;
+	ck_assert_int_eq(record_v8_names_add(names, &layout, &reads, &owner, words), 0);
+	return reads_made - before;
+}
+
+/* Most of a stack's places lie near each other. */
+START_TEST(a_stack_reads_a_page_once)
+{
+	struct name_share *share;
+	struct v8_names *names;
+
+	ck_assert_int_eq(record_name_share_open(&share), 0);
+	ck_assert_int_eq(record_v8_names_open(&names, share), 0);
+	record_v8_names_begin(names);
+	ck_assert_uint_gt(reads_for(names, FIRST), 0);
+	ck_assert_uint_eq(reads_for(names, FIRST + 1), 0);
+	record_v8_names_begin(names);
+	ck_assert_uint_eq(reads_for(names, FIRST + 2), 1);
+	record_v8_names_close(names);
+	record_name_share_close(share);
+}
+END_TEST
 
 START_TEST(a_user_has_a_part_of_the_time)
 {
@@ -374,6 +407,7 @@ int main(void)
 	tcase_add_test(tests, names_of_a_user_have_an_end);
 	tcase_add_test(tests, names_go_with_their_process);
 	tcase_add_test(tests, lines_have_an_end);
+	tcase_add_test(tests, a_stack_reads_a_page_once);
 	tcase_add_test(tests, a_user_has_a_part_of_the_time);
 	tcase_add_test(tests, what_has_no_name);
 	suite_add_tcase(suite, tests);
