@@ -104,6 +104,9 @@ static void fill(const struct sym_object *o, const struct sym_headers *h,
 	if (names < h->shnum && h->sh[names].sh_offset < image->size &&
 	    h->names_size <= image->size - h->sh[names].sh_offset)
 		memcpy(image->bytes + h->sh[names].sh_offset, h->names, h->names_size);
+	/* Each name that is asked for would unpack it first, to a size that nobody has counted. */
+	if (names < h->shnum)
+		h->sh[names].sh_flags &= ~(uint64_t)SHF_COMPRESSED;
 	memcpy(image->bytes + h->eh.e_shoff, h->sh, h->shnum * sizeof(*h->sh));
 	memcpy(image->bytes, &h->eh, sizeof(h->eh));
 }
