@@ -111,7 +111,10 @@ static enum report_frame_kind frame_kind(enum sym_kind kind)
 
 static const char *readable(const struct recording *rec, const char *name)
 {
-	return !name || rec->opt->keep_mangled ? name : sym_demangle(rec->demangler, name);
+	if (!name)
+		return NULL;
+	return rec->opt->keep_mangled ? sym_demangler_cut(rec->demangler, name)
+				      : sym_demangle(rec->demangler, name);
 }
 
 /* What is in the source at f; *whole, the address's frame, gets its line. Returns how many more. */

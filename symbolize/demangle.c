@@ -223,8 +223,7 @@ out:
 	return readable;
 }
 
-/* Any name may be as long as the file: what is shown of it ends as what is demangled does. */
-static const char *cut(struct sym_demangler *d, const char *name)
+const char *sym_demangler_cut(struct sym_demangler *d, const char *name)
 {
 	char text[SYM_DEMANGLED_MAX];
 	const char *kept;
@@ -242,15 +241,16 @@ const char *sym_demangle(struct sym_demangler *d, const char *name)
 	const char *mangled, *readable;
 	struct known *k;
 
-	if (!sym_can_demangle() || (strncmp(name, "_Z", 2) && strncmp(name, "_R", 2)))
-		return cut(d, name);
+	if (!sym_can_demangle() || (strncmp(name, "_Z", 2) && strncmp(name, "_R", 2)) ||
+	    strnlen(name, SYM_DEMANGLED_MAX + 1) > SYM_DEMANGLED_MAX)
+		return sym_demangler_cut(d, name);
 	mangled = sym_strings_add(&d->strings, name, strlen(name));
 	k = mangled ? rp_hash_add(&d->known, &mangled) : NULL;
 	if (!k)
 		return name;
 	readable = k->readable ? k->readable : work_out(d, mangled);
 	k->readable = readable;
-	return !readable || readable == mangled ? cut(d, name) : readable;
+	return !readable || readable == mangled ? name : readable;
 }
 
 void sym_demangler_rest(struct sym_demangler *d)

@@ -423,6 +423,12 @@ static int read_functions(struct sym_dwarf *d, struct unit *u)
 
 /* ---- questions */
 
+/* What libdw found, unless it is longer than any path and any name that is shown. */
+static const char *unless_long(const char *text)
+{
+	return text && strnlen(text, SYM_DEMANGLED_MAX + 1) <= SYM_DEMANGLED_MAX ? text : NULL;
+}
+
 /* The name that the linker would know it by, which tells overloads apart; else the plain one. */
 static const char *name_of(Dwarf_Die *die)
 {
@@ -431,7 +437,8 @@ static const char *name_of(Dwarf_Die *die)
 	Dwarf_Attribute attr;
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		const char *name = dwarf_formstring(dwarf_attr_integrate(die, names[i], &attr));
+		const char *name =
+			unless_long(dwarf_formstring(dwarf_attr_integrate(die, names[i], &attr)));
 
 		if (name && *name)
 			return name;
@@ -457,7 +464,7 @@ static void read_call(struct sym_dwarf *d, struct unit *u, Dwarf_Die *die, struc
 	if (!dwarf_hasattr(die, DW_AT_call_file) || !may_read_lines(d, &u->die) ||
 	    dwarf_getsrcfiles(&u->tree, &files, &count) || file >= count)
 		return;
-	out->file = dwarf_filesrc(files, file, NULL, NULL);
+	out->file = unless_long(dwarf_filesrc(files, file, NULL, NULL));
 	out->line = line <= INT32_MAX ? line : 0;
 }
 
@@ -468,7 +475,7 @@ static void read_line(struct sym_dwarf *d, struct unit *u, uint64_t vaddr, struc
 
 	if (!line)
 		return;
-	out->file = dwarf_linesrc(line, NULL, NULL);
+	out->file = unless_long(dwarf_linesrc(line, NULL, NULL));
 	if (!dwarf_lineno(line, &number) && number > 0)
 		out->line = number;
 }

@@ -502,14 +502,17 @@ void sym_demangler_close(struct sym_demangler *d);
 /*
  * A C++ or Rust function as its source has it: "List<int>::add(int const&)", without the type that
  * it returns, "core::fmt::write" without the hash. What is longer than SYM_DEMANGLED_MAX bytes ends
- * in "..."; "@plt" stays behind it. Any other name comes back as it is, the same pointer, as does
- * every name if there is no memory. Each one is worked out once; the result lives as long as @d.
+ * in "...", and is not read if it is mangled; "@plt" stays behind it. Any other name comes back as
+ * it is, the same pointer, as does every name if there is no memory. Each one is worked out once;
+ * the result lives as long as @d.
  *
  * Names were made that take years. One that takes 20 ms of CPU time is given up, and comes back as
  * it is; so does what might take long once all together took a second and 20 us each. The clock is
  * ITIMER_VIRTUAL, whose SIGVTALRM has a handler from sym_demangler_open() on.
  */
 const char *sym_demangle(struct sym_demangler *d, const char *name);
+/* The name as it is, cut as above: it may be as long as the file that it is from. */
+const char *sym_demangler_cut(struct sym_demangler *d, const char *name);
 /* Forgets all of it if that is much: what sym_demangle() has returned holds no longer. */
 void sym_demangler_rest(struct sym_demangler *d);
 /* How many were given up. */

@@ -167,6 +167,23 @@ START_TEST(test_long_names_are_cut)
 }
 END_TEST
 
+/* A name of Rust may be as long as the file, of which there would be copies. */
+START_TEST(test_long_mangled_names_are_not_read)
+{
+	const char *begin = "_RNvC1a5000", *shown;
+	const size_t n = strlen(begin) + 5000;
+	char *name = malloc(n + 1);
+
+	memset(name, 'x', n);
+	memcpy(name, begin, strlen(begin));
+	name[n] = '\0';
+	shown = sym_demangle(demangler, name);
+	ck_assert_uint_eq(strlen(shown), SYM_DEMANGLED_MAX);
+	ck_assert_int_eq(memcmp(shown, name, SYM_DEMANGLED_MAX - 3), 0);
+	free(name);
+}
+END_TEST
+
 /* ---- names that would take years */
 
 static char *put_reference(char *at, char letter, int number)
@@ -284,6 +301,7 @@ int main(void)
 	tcase_add_test(t, test_endless_rust);
 	tcase_add_test(t, test_deep);
 	tcase_add_test(t, test_long_names_are_cut);
+	tcase_add_test(t, test_long_mangled_names_are_not_read);
 	tcase_add_test(t, test_garbage);
 	tcase_add_loop_test(t, test_dear, 0, 2 * sizeof(writers) / sizeof(*writers));
 	srunner_run_all(r, CK_NORMAL);

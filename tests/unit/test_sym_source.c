@@ -219,6 +219,77 @@ START_TEST(test_image)
 }
 END_TEST
 
+/* A table of names that says it is packed would be unpacked for each section, to any size. */
+START_TEST(test_image_of_packed_names)
+{
+	struct sym_lines_image image;
+	const Elf64_Ehdr *eh;
+	const Elf64_Shdr *names;
+	Elf64_Ehdr head;
+	Elf64_Shdr sh;
+	off_t at;
+	int fd;
+
+	if (!sym_can_find_source() || !compile(&builds[0]))
+		return;
+	fd = open(in_dir("a"), O_RDWR | O_CLOEXEC);
+	ck_assert_int_eq(pread(fd, &head, sizeof(head), 0), sizeof(head));
+	at = (off_t)(head.e_shoff + head.e_shstrndx * sizeof(sh));
+	ck_assert_int_eq(pread(fd, &sh, sizeof(sh), at), sizeof(sh));
+	sh.sh_flags |= SHF_COMPRESSED;
+	ck_assert_int_eq(pwrite(fd, &sh, sizeof(sh), at), sizeof(sh));
+	close(fd);
+	ck_assert_int_eq(image_of("a", UINT64_MAX, &image), 0);
+	eh = (const Elf64_Ehdr *)image.bytes;
+	names = (const Elf64_Shdr *)(image.bytes + eh->e_shoff) + eh->e_shstrndx;
+	ck_assert_uint_eq(names->sh_flags & SHF_COMPRESSED, 0);
+	ck_assert_uint_eq(names->sh_size, sh.sh_size);
+	sym_lines_image_free(&image);
+}
+END_TEST
+
+/* Strings without end: no name and no path is so long. */
+START_TEST(test_long_strings)
+{
+	enum { LONG = 5000 };
+	static char text[4 * LONG], name[LONG + 1];
+	struct sym_line l[4];
+	size_t inlined = 0;
+
+	if (!sym_can_find_source() || !compile(&builds[0]))
+		return;
+	memset(name, 'n', LONG);
+	snprintf(text, sizeof(text),
+		 "volatile int sink;\n"
+		 "static inline __attribute__((always_inline)) void %s(int x)\n"
+		 "{\n"
+		 "	sink = x;\n"
+		 "}\n"
+		 "__attribute__((noinline)) void outer(int x)\n"
+		 "{\n"
+		 "#line 7 \"/%s\"\n"
+		 "	%s(x);\n"
+		 "	sink++;\n"
+		 "}\n"
+		 "int main(void) { outer(3); }\n",
+		 name, name, name);
+	write_file(in_dir("a.c"), text, strlen(text));
+	run("cd %s && gcc -w -O2 -g -no-pie -Wl,-z,noseparate-code -o whole a.c && cp whole a",
+	    dir);
+	find_outer(false);
+	map(10, 1, BASE, BASE + 0x2000, 0, in_dir("a"));
+	for (uint64_t at = outer_start; at < outer_start + outer_size; at++) {
+		struct sym_frame f = look(1, 10, at);
+		size_t n = sym_user_source(user, &f, false, true, l, 4);
+
+		for (size_t i = 0; i < n; i++)
+			ck_assert(!l[i].function && (!l[i].file || ends_with(l[i].file, "/a.c")));
+		inlined += n == 2;
+	}
+	ck_assert_uint_gt(inlined, 0);
+}
+END_TEST
+
 /* Functions that are defined in a block of another: lambdas, and what GNU C allows. */
 static const struct {
 	const char *compiler, *keyword, *open, *close, *symbol, *inlined;
@@ -478,6 +549,8 @@ int main(void)
 	tcase_add_loop_test(t, test_as_addr2line, 0, 2);
 	tcase_add_loop_test(t, test_of_another_user, 0, sizeof(builds) / sizeof(builds[0]));
 	tcase_add_test(t, test_image);
+	tcase_add_test(t, test_image_of_packed_names);
+	tcase_add_test(t, test_long_strings);
 	tcase_add_test(t, test_return_address);
 	tcase_add_test(t, test_little_room);
 	tcase_add_test(t, test_none);
