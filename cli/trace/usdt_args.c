@@ -11,6 +11,7 @@
 
 #include "base/grow.h"
 #include "cli/views.h"
+#include "record/confine.h"
 #include "symbolize/maps.h"
 #include "trace.h"
 
@@ -189,29 +190,39 @@ static int all_processes(struct record_ids *out)
 	return err;
 }
 
-/* Without a target, the target are all processes. */
+static void list_probes(const struct record_probes *probes)
+{
+	for (uint32_t i = 0; i < record_probes_count(probes); i++)
+		list_probe(record_probes_at(probes, i));
+}
+
+/* Without a target, the target are all processes, whose files are read as in a recording. */
 int trace_usdt_list(const struct options *opt, const char *word)
 {
+	static const struct record_confine nothing_more;
 	const bool has_target = opt->record.program || opt->record.pids.n;
 	struct record_ids all = { 0 };
-	int err = has_target ? 0 : all_processes(&all);
-	const struct record_probe_scope scope = { .pids = has_target ? opt->record.pids.id : all.id,
-						  .npids = has_target ? opt->record.pids.n : all.n,
-						  .program = opt->record.program
-								     ? opt->record.program[0]
-								     : NULL,
-						  .kinds = RECORD_PROBE_BIT(RECORD_PROBE_USDT),
-						  .limit = 100000,
-						  .list_only = true };
+	int err = record_confine(&nothing_more);
+	struct record_probe_scope scope = { .pids = opt->record.pids.id,
+					    .npids = opt->record.pids.n,
+					    .kinds = RECORD_PROBE_BIT(RECORD_PROBE_USDT),
+					    .limit = 20000,
+					    .list_only = true,
+					    .show_file = list_probes };
 	struct record_probes *probes;
 
+	if (!err && !has_target)
+		err = all_processes(&all);
+	if (opt->record.program)
+		scope.program = opt->record.program[0];
+	if (!has_target) {
+		scope.pids = all.id;
+		scope.npids = all.n;
+	}
 	if (!err)
 		err = record_probes_open(&scope, &word, 1, &probes);
 	free(all.id);
-	if (err)
-		return err;
-	for (uint32_t i = 0; i < record_probes_count(probes); i++)
-		list_probe(record_probes_at(probes, i));
-	record_probes_close(probes);
-	return 0;
+	if (!err)
+		record_probes_close(probes);
+	return err;
 }

@@ -53,7 +53,7 @@ int record_probes_add(struct record_probes *list, const struct record_probe *p,
 	int err;
 
 	if (list->count >= list->scope.limit)
-		return say_too_many(list, p->pattern);
+		return list->scope.show_file ? -E2BIG : say_too_many(list, p->pattern);
 	item = malloc(sizeof(*item));
 	if (!item)
 		return -ENOMEM;
@@ -327,6 +327,8 @@ int record_probes_open(const struct record_probe_scope *scope, const char *const
 	struct record_probes *list = calloc(1, sizeof(*list));
 	int err = list ? copy_scope(list, scope) : -ENOMEM;
 
+	if (list)
+		list->known = HASH_SET(struct file_id);
 	if (!err)
 		err = parse_patterns(list, patterns, n);
 	if (!err)
@@ -344,6 +346,17 @@ int record_probes_open(const struct record_probe_scope *scope, const char *const
 	return err;
 }
 
+void record_probes_empty(struct record_probes *list)
+{
+	for (uint32_t i = 0; i < list->count; i++) {
+		record_probes_usdt_free(list->items[i]->usdt);
+		record_probes_usdt_free(list->items[i]->usdt_end);
+		free(list->items[i]);
+	}
+	list->count = 0;
+	sym_strings_free(&list->strings);
+}
+
 void record_probes_close(struct record_probes *list)
 {
 	if (!list)
@@ -351,15 +364,12 @@ void record_probes_close(struct record_probes *list)
 	record_probes_detach(list);
 	for (size_t i = 0; list->patterns && i < list->npatterns; i++)
 		record_pattern_free(&list->patterns[i]);
-	for (uint32_t i = 0; i < list->count; i++) {
-		record_probes_usdt_free(list->items[i]->usdt);
-		record_probes_usdt_free(list->items[i]->usdt_end);
-		free(list->items[i]);
-	}
+	record_probes_empty(list);
 	for (uint32_t i = 0; i < list->nfiles; i++)
 		if (list->files[i].fd >= 0)
 			close(list->files[i].fd);
-	sym_strings_free(&list->strings);
+	sym_strings_free(&list->paths);
+	rp_hash_free(&list->known);
 	sym_demangler_close(list->demangler);
 	sym_kernel_close(list->kernel);
 	free(list->patterns);

@@ -10,6 +10,11 @@
 #include "probes.h"
 #include "symbolize/strings.h"
 
+/* What files are told apart by. */
+struct file_id {
+	uint64_t dev, inode;
+};
+
 /* A file with functions that are in the list, or that was looked at and has none. */
 struct probe_file {
 	const char *path; /* as the process saw it */
@@ -49,8 +54,10 @@ struct record_probes {
 	uint32_t count, capacity;
 	struct probe_file *files;
 	uint32_t nfiles, files_capacity;
-	bool too_many; /* was said */
-	bool late;     /* what is found now runs already */
+	struct hash_map known;	  /* of struct file_id, in the order of the files */
+	struct sym_strings paths; /* of the files */
+	bool too_many;		  /* was said */
+	bool late;		  /* what is found now runs already */
 
 	/* attaching */
 	struct recording *rec; /* NULL: not attached */
@@ -68,6 +75,8 @@ struct record_probes {
  */
 int record_probes_add(struct record_probes *list, const struct record_probe *p,
 		      struct record_probe **out);
+/* Forgets all that is in it, but the files that were looked at. */
+void record_probes_empty(struct record_probes *list);
 /* A kept copy; NULL: no memory. */
 const char *record_probes_text(struct record_probes *list, const char *text);
 const char *record_probes_textf(struct record_probes *list, const char *fmt, ...)

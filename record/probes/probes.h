@@ -157,6 +157,9 @@ struct record_probe_scope {
 	/* What a pattern names may come by later, or never: that nothing is there is no mistake. */
 	bool later;
 	bool list_only; /* nothing will be attached: what cannot be probed is no mistake */
+	/* Of USDT probes alone, with list_only: shows those of one file, which are forgotten then.
+	 * The limit is that of each file; that there are more is said, and no error. NULL: none. */
+	void (*show_file)(const struct record_probes *probes);
 };
 enum { RECORD_PROBE_LIMIT = 1000 };
 

@@ -120,17 +120,20 @@ static int add_place(struct record_probes *list, struct record_usdt *usdt, struc
 {
 	struct rp_usdt_place place = { .machine = found->machine,
 				       .vaddr = s->vaddr,
-				       .args = record_probes_text(list, s->args),
 				       .variable = find_variable,
 				       .ctx = found };
 	struct record_usdt_place at = { .offset = s->offset, .semaphore = s->semaphore };
 	struct rp_usdt_args args;
-	int err;
+	int err = 0;
 
-	if (!place.args)
-		return -ENOMEM;
-	rp_usdt_parse(&place, &args);
-	err = add_args(usdt, &args, &at.args);
+	/* Shown are those at the first place, and whether others have others. */
+	if (!list->scope.show_file || usdt->nargs < 2) {
+		place.args = record_probes_text(list, s->args);
+		if (!place.args)
+			return -ENOMEM;
+		rp_usdt_parse(&place, &args);
+		err = add_args(usdt, &args, &at.args);
+	}
 	return err ? err : RP_PUSH(usdt->places, usdt->nplaces, usdt->places_capacity, at);
 }
 

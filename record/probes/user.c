@@ -179,10 +179,12 @@ static uint64_t wanted_in(const struct look *look, const char *path, const struc
 static int file_number(struct record_probes *list, const char *path, const struct stat *st,
 		       uint32_t *out)
 {
-	for (*out = 0; *out < list->nfiles; ++*out)
-		if (list->files[*out].dev == st->st_dev && list->files[*out].inode == st->st_ino)
-			return 0;
-	path = record_probes_text(list, path);
+	const struct file_id id = { st->st_dev, st->st_ino };
+	int err = rp_hash_number(&list->known, &id, out);
+
+	if (err || *out < list->nfiles)
+		return err;
+	path = sym_strings_add(&list->paths, path, strlen(path));
 	return path ? RP_PUSH(list->files, list->nfiles, list->files_capacity,
 			      (struct probe_file){ .path = path,
 						   .fd = -1,
@@ -216,6 +218,23 @@ static int look_for_functions(struct look *look, uint32_t file, const char *path
 	return err;
 }
 
+/* Shows what is in the list, of this file alone. */
+static int show_file(struct record_probes *list, struct probe_file *file, int err)
+{
+	if (err == -E2BIG) {
+		rp_log(RP_WARN, "%s has more than %zu USDT probes: the others are not listed",
+		       file->path, list->scope.limit);
+		err = 0;
+	}
+	if (!err)
+		list->scope.show_file(list);
+	record_probes_empty(list);
+	if (file->fd >= 0)
+		close(file->fd);
+	file->fd = -1;
+	return err;
+}
+
 static int look_for(struct look *look, const char *path, int fd, const struct stat *st,
 		    uint64_t patterns)
 {
@@ -237,6 +256,8 @@ static int look_for(struct look *look, const char *path, int fd, const struct st
 	if (!err && usdt)
 		err = record_probes_add_usdt(list, file, fd, usdt);
 	list->files[file].looked |= patterns;
+	if (list->scope.show_file)
+		return show_file(list, &list->files[file], err);
 	if (!err && list->count > before && list->files[file].fd < 0) {
 		list->files[file].fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 		err = list->files[file].fd < 0 ? -errno : 0;
@@ -279,14 +300,13 @@ static bool is_known(void *ctx, const struct sym_mapped_functions *m)
 {
 	const struct look *look = ctx;
 	const struct stat st = { .st_dev = m->dev, .st_ino = m->inode };
-	const uint64_t patterns = wanted_in(look, m->path, &st);
+	const struct file_id id = { m->dev, m->inode };
+	const struct file_id *known = rp_hash_find(&look->list->known, &id);
+	uint64_t patterns = wanted_in(look, m->path, &st);
 
-	for (uint32_t i = 0; patterns && i < look->list->nfiles; i++) {
-		const struct probe_file *f = &look->list->files[i];
-
-		if (f->dev == m->dev && f->inode == m->inode)
-			return !(patterns & ~f->looked);
-	}
+	if (known)
+		patterns &= ~look->list->files[known - (struct file_id *)look->list->known.items]
+				     .looked;
 	return !patterns;
 }
 

@@ -67,6 +67,52 @@ if gcc -o "$tmp/many" "$tmp/many.s" 2>/dev/null; then
 	has 'a probe at very many places is refused: why' "$err" 'is at 40000 places, more than 1024'
 fi
 
+# Of all processes: who has more than are listed keeps no one else's out. They are read without rights.
+cat >"$tmp/lots.s" <<'EOF'
+.section .note.GNU-stack,"",%progbits
+.section .note.stapsdt,"","note"
+.set i, 0
+.rept 100001
+.balign 4
+.long 8, 3f - 2f, 3
+.asciz "stapsdt"
+2: .quad main, 0, 0
+.asciz "lots"
+.byte 'p', 48 + i / 100000, 48 + i / 10000 % 10, 48 + i / 1000 % 10, 48 + i / 100 % 10, 48 + i / 10 % 10, 48 + i % 10, 0
+.byte 0
+3:
+.set i, i + 1
+.endr
+EOF
+printf '#include <unistd.h>\nint main(void) { for (;;) pause(); }\n' >"$tmp/pause.c"
+if gcc -no-pie -o "$tmp/lots" "$tmp/pause.c" "$tmp/lots.s" 2>/dev/null; then
+	"$tmp/lots" &
+	lots=$!
+	"$usdt" wait >/dev/null &
+	wait=$!
+	until [ "$(readlink /proc/$lots/exe)" -ef "$tmp/lots" ] && [ "$(readlink /proc/$wait/exe)" -ef "$usdt" ]; do sleep 0.01; done
+	mkfifo "$tmp/list"
+	"$rawprof" trace --list 'usdt:*' >"$tmp/list" 2>"$err" &
+	pid=$!
+	{
+		IFS= read -r first
+		grep -E '^(Uid|Seccomp):' /proc/$pid/status >"$tmp/rights"
+		printf '%s\n' "$first"
+		cat
+	} <"$tmp/list" >"$out"
+	wait $pid
+	is 'of all processes: status' $? 0
+	is 'of all processes: so many of one file' "$(grep -c '^usdt:lots:lots:p' "$out")" 20000
+	has 'of all processes: that it has more' "$err" '/lots has more than 20000 USDT probes'
+	has 'of all processes: those of others' "$out" '^usdt:usdt:shop:heard'
+	has 'of all processes: read with the system calls of a reader' "$tmp/rights" '^Seccomp:.2'
+	[ "$(id -u)" != 0 ] || has 'of all processes: read by another than root' "$tmp/rights" '^Uid:.65534'
+	kill $lots $wait
+	wait $lots $wait 2>/dev/null
+else
+	skip 'of all processes' 'gcc cannot'
+fi
+
 # ---- arguments
 run "$rawprof" trace "usdt:$usdt:args*" --format json -- "$usdt" all 3
 is 'arguments: status' "$status" 0
