@@ -9,6 +9,7 @@
 
 #include "file.h"
 #include "base/grow.h"
+#include "base/hash.h"
 #include "proc.h"
 #include <rawprof/symbolize.h>
 
@@ -18,6 +19,7 @@ struct mapped {
 	struct sym_strings strings;
 	struct sym_mapping *maps;
 	size_t count, capacity;
+	struct hash_map seen; /* of device and inode */
 };
 
 static int take(void *ctx, const struct sym_proc_map *m)
@@ -42,17 +44,12 @@ static int take(void *ctx, const struct sym_proc_map *m)
 }
 
 /* One file under two paths is looked at once. */
-static bool is_first(const struct mapped *all, size_t at)
+static bool is_first(struct mapped *all, const struct sym_file *f)
 {
-	const struct sym_file *f = &all->files.items[all->maps[at].file];
+	const uint64_t key[] = { f->dev, f->inode };
+	const uint32_t before = all->seen.count;
 
-	for (size_t i = 0; i < at; i++) {
-		const struct sym_file *g = &all->files.items[all->maps[i].file];
-
-		if (g->dev == f->dev && g->inode == f->inode)
-			return false;
-	}
-	return true;
+	return !rp_hash_add(&all->seen, key) || all->seen.count > before;
 }
 
 static int stop_at_first(void *ctx, const struct sym_proc_map *m)
@@ -75,7 +72,7 @@ int sym_functions_mapped(const char *proc, uint32_t pid, const char *const *patt
 			 int (*fn)(void *ctx, const struct sym_mapped_functions *m), void *ctx,
 			 size_t *unread)
 {
-	struct mapped all = { 0 };
+	struct mapped all = { .seen = HASH_SET(uint64_t[2]) };
 	size_t failed = 0;
 	int ret;
 
@@ -97,7 +94,7 @@ int sym_functions_mapped(const char *proc, uint32_t pid, const char *const *patt
 		struct sym_functions *functions = NULL;
 		int err = 0;
 
-		if (f->kind != SYM_FILE || !is_first(&all, i) || (skip && skip(ctx, &found)))
+		if (f->kind != SYM_FILE || !is_first(&all, f) || (skip && skip(ctx, &found)))
 			continue;
 		found.fd = sym_files_open(&all.files, pid, m);
 		if (found.fd < 0) {
@@ -120,6 +117,7 @@ int sym_functions_mapped(const char *proc, uint32_t pid, const char *const *patt
 	sym_files_free(&all.files);
 	sym_strings_free(&all.strings);
 	free(all.maps);
+	rp_hash_free(&all.seen);
 	if (unread && ret >= 0)
 		*unread = failed;
 	return ret;

@@ -19,6 +19,8 @@
 
 #include <rawprof/symbolize.h>
 
+#include "base/clock.h"
+
 static char dir[] = "/tmp/test_sym_functions.XXXXXX";
 
 static void shell(const char *format, ...)
@@ -384,6 +386,37 @@ START_TEST(test_mapped_skip)
 }
 END_TEST
 
+static bool skip_all(void *ctx, const struct sym_mapped_functions *m)
+{
+	(void)m;
+	++*(int *)ctx;
+	return true;
+}
+
+/* As many files as a process can map, each of them twice: no file is compared with all others. */
+START_TEST(test_many_files)
+{
+	enum { FILES = 65000 };
+	char path[64];
+	uint64_t began;
+	int skipped = 0;
+	FILE *f;
+
+	shell("mkdir -p %s/1", dir);
+	snprintf(path, sizeof(path), "%s/1/maps", dir);
+	f = fopen(path, "w");
+	ck_assert_ptr_nonnull(f);
+	for (int i = 0; i < 2 * FILES; i++)
+		fprintf(f, "%x000-%x000 r-xp 00000000 08:01 %d %*s/some/file%d\n", i + 1, i + 2,
+			1 + i % FILES, 20, "", i);
+	fclose(f);
+	began = rp_thread_cpu_ns();
+	ck_assert_int_eq(sym_functions_mapped(dir, 1, NULL, 0, skip_all, NULL, &skipped, NULL), 0);
+	ck_assert_uint_lt(rp_thread_cpu_ns() - began, 3 * NS_PER_SECOND);
+	ck_assert_int_eq(skipped, FILES);
+}
+END_TEST
+
 /* Where a process ends, at its first file; its zombie stays until it is waited for. */
 struct ending {
 	pid_t pid;
@@ -459,6 +492,7 @@ int main(void)
 	tcase_add_test(tc, test_no_elf);
 	tcase_add_test(tc, test_mapped);
 	tcase_add_test(tc, test_mapped_skip);
+	tcase_add_test(tc, test_many_files);
 	tcase_add_loop_test(tc, test_mapped_ending, 0, 2);
 	suite_add_tcase(s, tc);
 	runner = srunner_create(s);
