@@ -34,68 +34,73 @@ static int share_name(struct report_diff *d, const struct frame_names *own, uint
 static float clump_of(const char *name)
 {
 	static const struct {
-		const char *prefix;
 		float samples;
-	} entries[] = {
-		/* the tick of the clock, longer the more others wait for it; and devices */
-		{ "asm_sysvec_apic_timer_interrupt", 64 },
-		{ "hrtimer_interrupt", 64 },
-		{ "asm_common_interrupt", 64 },
-		/* other interrupts: x86, arm64, riscv; what they leave to be done */
-		{ "asm_sysvec_", 16 },
-		{ "asm_exc_nmi", 16 },
-		{ "el0t_64_irq", 16 },
-		{ "el0t_64_fiq", 16 },
-		{ "el1h_64_irq", 16 },
-		{ "do_irq", 16 },
-		{ "handle_softirqs", 16 },
-		{ "__do_softirq", 16 },
-		{ "irqentry_exit", 16 },
-		/* on the way out of a system call another program had its turn */
-		{ "exit_to_user_mode_loop", 16 },
-		{ "do_notify_resume", 16 },
-
-		/* waiting, being woken, and the two sides of a pipe or socket */
-		{ "schedule", 16 },
-		{ "__schedule", 16 },
-		{ "try_to_wake_up", 16 },
-		{ "__wake_up", 16 },
-		{ "anon_pipe_", 16 },
-		{ "pipe_", 16 },
-		{ "do_futex", 16 },
-		{ "sock_", 16 },
-		{ "unix_stream_", 16 },
-		{ "do_epoll_wait", 16 },
-		{ "do_poll", 16 },
-		{ "do_sys_poll", 16 },
-		/* where interrupts that were held back come in */
-		{ "_raw_spin_unlock_irq", 16 },
-		/* requests of disks */
-		{ "submit_bio", 16 },
-		{ "blk_mq_", 16 },
-		/* others who trace: probes come and go with them */
-		{ "__traceiter_", 64 },
-		{ "bpf_trace_run", 64 },
-		{ "syscall_trace_enter", 64 },
-		{ "syscall_exit_work", 64 },
-		{ "syscall_exit_to_user_mode_prepare", 64 },
-		{ "uprobe_", 64 },
-		{ "asm_exc_int3", 64 },
-		{ "uretprobe_", 64 },
-		/* any system call: x86, arm64, riscv */
-		{ "entry_SYSCALL_64", 4 },
-		{ "do_syscall_64", 4 },
-		{ "el0_svc", 4 },
-		{ "do_trap_ecall_u", 4 },
-		/* faults, whose cost is that of the memory which others leave */
-		{ "asm_exc_page_fault", 8 },
-		{ "handle_mm_fault", 8 },
-		{ "try_to_free_pages", 64 },
+		const char *prefixes;
+	} groups[] = {
+		{ 64,
+		  /* the tick of the clock, longer the more others wait for it; and devices */
+		  "asm_sysvec_apic_timer_interrupt\0"
+		  "hrtimer_interrupt\0"
+		  "asm_common_interrupt\0" },
+		{ 16,
+		  /* other interrupts: x86, arm64, riscv; what they leave to be done */
+		  "asm_sysvec_\0"
+		  "asm_exc_nmi\0"
+		  "el0t_64_irq\0"
+		  "el0t_64_fiq\0"
+		  "el1h_64_irq\0"
+		  "do_irq\0"
+		  "handle_softirqs\0"
+		  "__do_softirq\0"
+		  "irqentry_exit\0"
+		  /* on the way out of a system call another program had its turn */
+		  "exit_to_user_mode_loop\0"
+		  "do_notify_resume\0"
+		  /* waiting, being woken, and the two sides of a pipe or socket */
+		  "schedule\0"
+		  "__schedule\0"
+		  "try_to_wake_up\0"
+		  "__wake_up\0"
+		  "anon_pipe_\0"
+		  "pipe_\0"
+		  "do_futex\0"
+		  "sock_\0"
+		  "unix_stream_\0"
+		  "do_epoll_wait\0"
+		  "do_poll\0"
+		  "do_sys_poll\0"
+		  /* where interrupts that were held back come in */
+		  "_raw_spin_unlock_irq\0"
+		  /* requests of disks */
+		  "submit_bio\0"
+		  "blk_mq_\0" },
+		{ 64,
+		  /* others who trace: probes come and go with them */
+		  "__traceiter_\0"
+		  "bpf_trace_run\0"
+		  "syscall_trace_enter\0"
+		  "syscall_exit_work\0"
+		  "syscall_exit_to_user_mode_prepare\0"
+		  "uprobe_\0"
+		  "asm_exc_int3\0"
+		  "uretprobe_\0" },
+		{ 4,
+		  /* any system call: x86, arm64, riscv */
+		  "entry_SYSCALL_64\0"
+		  "do_syscall_64\0"
+		  "el0_svc\0"
+		  "do_trap_ecall_u\0" },
+		{ 8,
+		  /* faults, whose cost is that of the memory which others leave */
+		  "asm_exc_page_fault\0"
+		  "handle_mm_fault\0" },
+		{ 64, "try_to_free_pages\0" },
 	};
 
-	for (size_t i = 0; i < sizeof(entries) / sizeof(*entries); i++)
-		if (!strncmp(name, entries[i].prefix, strlen(entries[i].prefix)))
-			return entries[i].samples;
+	for (size_t i = 0; i < sizeof(groups) / sizeof(*groups); i++)
+		for (const char *p = groups[i].prefixes; *p; p += strlen(p) + 1)
+			if (!strncmp(name, p, strlen(p)))
+				return groups[i].samples;
 	return 1;
 }
 
@@ -137,14 +142,6 @@ static bool *find_comms(const struct report *r)
 	if (is_comm)
 		is_comm[0] = false; /* no name */
 	return is_comm;
-}
-
-static bool has_comm(const struct report *r, const bool *is_comm, const char *comm)
-{
-	for (uint32_t i = 0; i < r->strings.count; i++)
-		if (is_comm[i] && !strcmp(text(r, i), comm))
-			return true;
-	return false;
 }
 
 /* ---- weights */
@@ -197,11 +194,24 @@ static double common_share(const struct report *r, const bool *is_comm, unsigned
 {
 	double all = 0, common = 0;
 	bool *is_common = calloc((size_t)r->strings.count + 1, sizeof(*is_common));
+	struct strings names;
+	int err = report_strings_init(&names);
+	uint32_t id, n;
 
-	if (!is_common)
+	for (uint32_t i = 0; !err && i < other->strings.count; i++)
+		if (is_others[i])
+			err = report_strings_add(&names, text(other, i), &id);
+	n = names.count;
+	for (uint32_t i = 0; !err && is_common && i < r->strings.count; i++) {
+		if (is_comm[i])
+			err = report_strings_add(&names, text(r, i), &id);
+		is_common[i] = is_comm[i] && id < n;
+	}
+	report_strings_free(&names);
+	if (err || !is_common) {
+		free(is_common);
 		return -1;
-	for (uint32_t i = 0; i < r->strings.count; i++)
-		is_common[i] = is_comm[i] && has_comm(other, is_others, text(r, i));
+	}
 	for (uint32_t i = 0; i < r->samples.count; i++) {
 		const double w = (double)value_of(r, i, weight);
 

@@ -3,6 +3,7 @@
  * What of a difference is certain: the tests' arithmetic against figures of tables, the scale, the
  * verdicts, and a thousand made-up pairs of profiles, of which next to none may say anything.
  */
+#include "base/clock.h"
 #include "test_diff_made.h"
 
 enum { FUNCTIONS = 40 };
@@ -188,6 +189,29 @@ START_TEST(renamed_programs)
 }
 END_TEST
 
+/* Names of processes are looked for in a set: each of one side beside each of the other is long. */
+START_TEST(many_processes)
+{
+	enum { MANY = 40000 };
+	static const struct report_diff_options plain;
+	struct pair p = { new_cpu_report(), new_cpu_report(), NULL };
+	const uint32_t main_a = user(p.a, "main"), main_b = user(p.b, "main");
+	uint64_t began;
+	char name[16];
+
+	for (int i = 0; i < MANY; i++) {
+		snprintf(name, sizeof(name), "a%d", i);
+		ADD(p.a, name, 1, 1, main_a);
+		*name = 'b';
+		ADD(p.b, name, 1, 1, main_b);
+	}
+	began = rp_thread_cpu_ns();
+	ck_assert_int_eq(new_diff(p.a, p.b, &plain, &p.d), 0);
+	ck_assert_uint_lt(rp_thread_cpu_ns() - began, 3 * NS_PER_SECOND);
+	pair_free(&p);
+}
+END_TEST
+
 START_TEST(scales)
 {
 	const uint64_t a[] = { 100, 200, 300 }, b[] = { 200, 400, 600 };
@@ -330,6 +354,7 @@ static void add_tests(TCase *t)
 	tcase_add_test(t, slower_function);
 	tcase_add_test(t, new_and_gone);
 	tcase_add_test(t, renamed_programs);
+	tcase_add_test(t, many_processes);
 	tcase_add_test(t, scales);
 	tcase_add_test(t, weights);
 	tcase_add_test(t, bursts);
