@@ -12,13 +12,16 @@
 #include "base/text.h"
 #include "stat.h"
 
-/* A separator within a field is what the reader cannot tell from one between two. */
+/* A separator or a quote within a field: the reader could not tell where it ends (RFC 4180). */
 static void put_text(FILE *f, const char *text, const char *sep)
 {
-	if (strstr(text, sep))
-		rp_text_print(f, "\"%s\"", text);
-	else
-		rp_text_print(f, "%s", text);
+	const bool quoted = strstr(text, sep) || strchr(text, '"');
+	const char *quote = quoted ? "\"" : "";
+
+	fputs(quote, f);
+	for (const char *next; (next = strchr(text, '"')); text = next + 1)
+		rp_text_print(f, "%.*s\"\"", (int)(next - text), text);
+	rp_text_print(f, "%s%s", text, quote);
 }
 
 static void put_count(FILE *f, const struct rp_event *e, const struct stat_sum *sum,

@@ -110,6 +110,13 @@ near 'a tracepoint: as the counter' "$(value 1 context-switches)" "$(value 1 sch
 run "$rawprof" stat --comm 'count*' -x ';' -e context-switches 0.2
 holds '--comm' "$(value 1 context-switches) > 20"
 kill $pid
+cp "$work/counted" "$tmp/x\",y"
+"$tmp/x\",y" 0 100000 0 2 >"$said" &
+pid=$!
+sleep 0.1
+run "$rawprof" stat --per-thread -p $pid -x , -e context-switches 0.2
+has '--per-thread: a quote in a name, and the separator' "$out" "^\"x\"\",y-$pid\",[0-9]+,,context-switches,"
+kill $pid
 wait $pid 2>/dev/null
 
 group=$(for d in /sys/fs/cgroup/unified /sys/fs/cgroup; do
