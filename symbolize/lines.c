@@ -15,7 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #ifdef HAVE_LIBDW
 #include <dwarf.h>
@@ -248,22 +247,46 @@ static int make_spans(struct ranges *r, struct sym_span **spans, size_t *count)
 
 /* ---- units */
 
-static int read_units(struct sym_dwarf *d, bool may_split)
+/* What libdw found, unless it is longer than any path and any name that is shown. */
+static const char *unless_long(const char *text)
+{
+	return text && strnlen(text, SYM_DEMANGLED_MAX + 1) <= SYM_DEMANGLED_MAX ? text : NULL;
+}
+
+static const char *string_of(Dwarf_Die *die, unsigned int name)
+{
+	Dwarf_Attribute attr;
+
+	return unless_long(dwarf_formstring(dwarf_attr_integrate(die, name, &attr)));
+}
+
+/* Leaves *out as it is if this unit is not split, or what it names is not ours. */
+static void find_split(const struct sym_object *data, Dwarf_CU *cu, Dwarf_Die *die, Dwarf_Die *out)
+{
+	const char *name = string_of(die, DW_AT_dwo_name);
+
+	name = name ? name : string_of(die, DW_AT_GNU_dwo_name);
+	if (sym_lines_may_split(data, string_of(die, DW_AT_comp_dir), name))
+		dwarf_cu_info(cu, NULL, NULL, NULL, out, NULL, NULL, NULL);
+}
+
+static int read_units(struct sym_dwarf *d, const struct sym_object *may_split)
 {
 	struct ranges r = { 0 };
 	Dwarf_CU *cu = NULL;
-	Dwarf_Die die, split = { 0 };
-	Dwarf_Die *const other = may_split ? &split : NULL;
+	Dwarf_Die die, split;
 	int err = 0;
 
-	while (!err && !dwarf_get_units(d->dwarf, cu, &cu, NULL, NULL, &die, other)) {
+	while (!err && !dwarf_get_units(d->dwarf, cu, &cu, NULL, NULL, &die, NULL)) {
 		int tag = dwarf_tag(&die);
 
 		if (!rp_work_spend(&d->work, DIE_COSTS))
 			err = -E2BIG;
-
 		if (tag != DW_TAG_compile_unit && tag != DW_TAG_skeleton_unit)
 			continue;
+		split.cu = NULL;
+		if (may_split)
+			find_split(may_split, cu, &die, &split);
 		if (!err)
 			err = RP_PUSH(d->units, d->unit_count, d->unit_capacity,
 				      (struct unit){ .die = die, .tree = split.cu ? split : die });
@@ -338,7 +361,7 @@ int sym_dwarf_open(struct sym_dwarf **out, const struct sym_object *data,
 	if (d->dwarf && !trusted)
 		dwarf_setalt(d->dwarf, d->dwarf);
 	if (d->dwarf)
-		err = read_units(d, trusted);
+		err = read_units(d, trusted ? data : NULL);
 	charge(d, began);
 	if (err) {
 		sym_dwarf_close(d);
@@ -423,22 +446,14 @@ static int read_functions(struct sym_dwarf *d, struct unit *u)
 
 /* ---- questions */
 
-/* What libdw found, unless it is longer than any path and any name that is shown. */
-static const char *unless_long(const char *text)
-{
-	return text && strnlen(text, SYM_DEMANGLED_MAX + 1) <= SYM_DEMANGLED_MAX ? text : NULL;
-}
-
 /* The name that the linker would know it by, which tells overloads apart; else the plain one. */
 static const char *name_of(Dwarf_Die *die)
 {
 	static const unsigned int names[] = { DW_AT_linkage_name, DW_AT_MIPS_linkage_name,
 					      DW_AT_name };
-	Dwarf_Attribute attr;
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		const char *name =
-			unless_long(dwarf_formstring(dwarf_attr_integrate(die, names[i], &attr)));
+		const char *name = string_of(die, names[i]);
 
 		if (name && *name)
 			return name;

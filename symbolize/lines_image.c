@@ -19,23 +19,30 @@
 
 /* ---- whose file it is */
 
+static bool read_path(const struct sym_object *data, char path[PATH_MAX])
+{
+	char link[32];
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", data->fd);
+	n = readlink(link, path, PATH_MAX - 1);
+	path[n > 0 ? n : 0] = '\0';
+	return n > 0;
+}
+
 /*
  * In another mount namespace a file has another path, and what lies beside it there is not what
  * lies beside it here.
  */
 static bool is_where_it_says(const struct sym_object *data)
 {
-	char link[32], path[PATH_MAX];
+	char path[PATH_MAX];
 	struct stat it, there;
 	bool is_same;
-	ssize_t n;
 	int fd;
 
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", data->fd);
-	n = readlink(link, path, sizeof(path) - 1);
-	if (n <= 0)
+	if (!read_path(data, path))
 		return false;
-	path[n] = '\0';
 	fd = sym_proc_follow_here(path);
 	is_same = fd >= 0 && !fstat(data->fd, &it) && !fstat(fd, &there) &&
 		  it.st_dev == there.st_dev && it.st_ino == there.st_ino;
@@ -44,14 +51,48 @@ static bool is_where_it_says(const struct sym_object *data)
 	return is_same;
 }
 
-bool sym_lines_may_name_others(const struct sym_object *data)
+static bool is_ours(uid_t owner)
 {
 	const char *sudo = secure_getenv("SUDO_UID");
 	const uid_t nobody = 65534; /* whom a recording becomes that root began, and others too */
 
-	return (!data->owner || (data->owner == geteuid() && data->owner != nobody) ||
-		(sudo && *sudo && data->owner == (uid_t)strtoul(sudo, NULL, 10))) &&
-	       is_where_it_says(data);
+	return !owner || (owner == geteuid() && owner != nobody) ||
+	       (sudo && *sudo && owner == (uid_t)strtoul(sudo, NULL, 10));
+}
+
+bool sym_lines_may_name_others(const struct sym_object *data)
+{
+	return is_ours(data->owner) && is_where_it_says(data);
+}
+
+/* Whether nothing is there, or a plain file of ours. */
+static bool may_open(const char *dir, const char *name)
+{
+	char path[PATH_MAX];
+	struct stat st;
+	bool may;
+	int fd;
+
+	if (snprintf(path, sizeof(path), "%s/%s", dir, name) >= (int)sizeof(path))
+		return false;
+	fd = sym_proc_follow_here(path);
+	if (fd < 0)
+		return fd == -ENOENT;
+	may = !fstat(fd, &st) && is_ours(st.st_uid);
+	close(fd);
+	return may;
+}
+
+bool sym_lines_may_split(const struct sym_object *data, const char *dir, const char *name)
+{
+	char path[PATH_MAX];
+
+	if (!name || !read_path(data, path))
+		return false;
+	if (*name == '/')
+		return may_open("", name);
+	*strrchr(path, '/') = '\0';
+	return may_open(path, name) && dir && *dir == '/' && may_open(dir, name);
 }
 
 /* ---- an image of it */

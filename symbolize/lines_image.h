@@ -15,6 +15,11 @@
  * device: only for files of root and of those whom we work for.
  */
 bool sym_lines_may_name_others(const struct sym_object *data);
+/*
+ * And of these the split unit @name, of a unit that was compiled in @dir, where the file of @data
+ * is or there: whoever owns the directory may have put a pipe there.
+ */
+bool sym_lines_may_split(const struct sym_object *data, const char *dir, const char *name);
 
 struct sym_lines_image {
 	char *bytes; /* as long as the file, of which what was not read takes no memory; NULL */

@@ -176,6 +176,32 @@ START_TEST(test_of_another_user)
 }
 END_TEST
 
+/* Whoever owns the directory of a split unit may put there what he likes. */
+START_TEST(test_split_unit_of_another)
+{
+	const struct build *b = &builds[4 + _i % 2];
+	size_t most = 0;
+
+	if (geteuid() || !sym_can_find_source() || !compile(b))
+		return;
+	ck_assert_ptr_nonnull(strstr(b->flags, "split"));
+	if (_i < 2)
+		run("cd %s && chown 1234 *.dwo", dir);
+	else
+		run("cd %s && for f in *.dwo; do rm $f && mkfifo $f; done", dir);
+	find_outer(false);
+	map(10, 1, BASE, BASE + 0x2000, 0, in_dir("a"));
+	for (uint64_t at = outer_start; at < outer_start + outer_size; at++) {
+		struct sym_frame f = look(1, 10, at);
+		struct sym_line l[4];
+		const size_t n = sym_user_source(user, &f, false, true, l, 4);
+
+		most = n > most ? n : most;
+	}
+	ck_assert_uint_eq(most, 1); /* lines are in the file itself */
+}
+END_TEST
+
 static int image_of(const char *name, uint64_t most, struct sym_lines_image *image)
 {
 	struct sym_object *o;
@@ -548,6 +574,7 @@ int main(void)
 	tcase_add_loop_test(t, test_nested, 0, 3);
 	tcase_add_loop_test(t, test_as_addr2line, 0, 2);
 	tcase_add_loop_test(t, test_of_another_user, 0, sizeof(builds) / sizeof(builds[0]));
+	tcase_add_loop_test(t, test_split_unit_of_another, 0, 4);
 	tcase_add_test(t, test_image);
 	tcase_add_test(t, test_image_of_packed_names);
 	tcase_add_test(t, test_long_strings);
