@@ -532,14 +532,17 @@ int asm_comm_filter(const char *pattern, struct asm_comm_filter *out);
 	SCOPE("LOG_LINEAR(" #dst ", " #value ", " #bits ", " #t ", " #u ", " #v ")"),      \
 		MOV_REG(v, value),                                                         \
 		LOG2(dst, v, t, u),                                                        \
+		ASM_LOGLIN_REST(dst, value, bits),                                         \
+	END
+/* The same, once its logarithm is in dst. */
+#define ASM_LOGLIN_REST(dst, value, bits)                                                  \
 		SUB(dst, bits),                                                            \
 		JSGE(dst, 0, .shift),                                                      \
 		MOV(dst, 0),                                                               \
 	LABEL(.shift),                                                                     \
 		RSH_REG(value, dst),                                                       \
 		LSH(dst, bits),                                                            \
-		ADD_REG(dst, value),                                                       \
-	END
+		ADD_REG(dst, value)
 #define ASM_LOGLIN_BUCKETS(bits) (((64 - (bits)) + 1) << (bits))
 
 /*
@@ -560,6 +563,9 @@ struct asm_hist {
 	STX(DW, hist, offsetof(struct asm_hist, member), value),                           \
 	LABEL(known)
 
+/* LOG2(R0, R4, R2, R3): 55 lines, which are the same in every HIST_ADD. */
+extern const struct asm_part asm_log2_part;
+
 /*
  * Counts a value. hist holds the address of a struct asm_hist with nslots slots, of which the last
  * one also holds what is beyond it; both registers, of R6-R9, are left as they are. Slots and sum
@@ -569,7 +575,9 @@ struct asm_hist {
 #define HIST_ADD(hist, value, bits, nslots)                                                \
 	SCOPE("HIST_ADD(" #hist ", " #value ", " #bits ", " #nslots ")"),                  \
 		MOV_REG(R1, value),                                                        \
-		LOG_LINEAR(R0, R1, bits, R2, R3, R4),                                      \
+		MOV_REG(R4, R1),                                                           \
+		INCLUDE(&asm_log2_part),                                                   \
+		ASM_LOGLIN_REST(R0, R1, bits),                                             \
 		JLT(R0, nslots, .inside),                                                  \
 		MOV(R0, (nslots)-1),                                                       \
 	LABEL(.inside),                                                                    \
