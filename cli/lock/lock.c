@@ -8,8 +8,7 @@
 #include "lock.h"
 #include "base/clock.h"
 
-/* Room for the histograms of so many locks. */
-#define HIST_LOCKS 512
+/* Room for the histograms of so many types. */
 #define HIST_TYPES 64
 
 /* ---- recording */
@@ -144,6 +143,8 @@ static int restart(struct recording *rec)
 
 	l->missed_before += l->missed;
 	err = record_stacks_clear(rec->stacks, LOCK_MAP_RESULTS);
+	if (!err)
+		err = record_stacks_clear(rec->stacks, LOCK_MAP_SHARES);
 	return err ? err : lock_carry_over(rec);
 }
 
@@ -197,7 +198,7 @@ static int ledger(struct recording *rec, uint64_t kept, struct record_ledger *b)
 		       s.waker_lost);
 	if (s.hists_full)
 		rp_log(RP_WARN, "%" PRIu64 " waits are in no histogram: for more than %d locks",
-		       s.hists_full, HIST_LOCKS);
+		       s.hists_full, LOCK_HIST_LOCKS);
 	b->report.events = l->options->hold ? "holds" : "waits";
 	b->report.fired += l->missed + l->carried_in;
 	b->report.kept = l->kept;
@@ -270,7 +271,7 @@ int lock_run(const struct options *opt)
 	memcpy(maps, rp_lock_maps, sizeof(maps));
 	if (l.options->hist)
 		maps[LOCK_MAP_HISTS].max_entries =
-			strcmp(l.options->hist, "lock") ? HIST_TYPES : HIST_LOCKS;
+			strcmp(l.options->hist, "lock") ? HIST_TYPES : LOCK_HIST_LOCKS;
 	profiler.maps = maps;
 	choose_view(opt, &profiler);
 	if (l.options->hold) {

@@ -15,6 +15,7 @@
 #ifndef RAWPROF_LOCK_H
 #define RAWPROF_LOCK_H
 
+#include "programs/shared/share.h"
 #include "programs/shared/stack.h"
 
 /* Tag of the stack of who wakes a thread that waits; no lock has this address. */
@@ -69,7 +70,7 @@ struct lock_stats {
 	uint64_t nested;       /* lost: began inside one of these programs */
 	uint64_t threads_full; /* lost: no room for the thread */
 	uint64_t too_deep;     /* lost: inside so many other waits */
-	uint64_t results_full; /* lost: no room for another pair of stacks */
+	uint64_t results_full; /* lost: no room for another pair of stacks, or not for the user */
 	uint64_t unended;      /* lost: the thread ended, the end of its wait was not seen */
 	uint64_t no_begin;     /* ends of waits that had begun before, or were lost */
 	uint64_t waker_lost;   /* releasers whose stack was lost */
@@ -96,7 +97,8 @@ struct lock_waits {
 	struct lock_wait wait[LOCK_DEPTH];
 };
 
-/* Key and value of the map results. */
+/* Key and value of the map results, and how many it has. */
+#define LOCK_PAIRS 65536
 struct lock_pair {
 	uint64_t waiter;   /* hashes of stacks */
 	uint64_t releaser; /* or 0 */
@@ -124,6 +126,7 @@ struct lock_hist_key {
 	uint32_t process; /* 0 for the kernel's */
 	uint32_t how;
 };
+#define LOCK_HIST_LOCKS 512 /* so many have one */
 #define LOCK_HIST_BITS 3
 #define LOCK_HIST_SLOTS 272 /* up to 2^34 ns, 17 s */
 #define LOCK_HIST_BYTES (sizeof(struct asm_hist) + LOCK_HIST_SLOTS * 8)
@@ -138,8 +141,10 @@ enum {
 	LOCK_MAP_EMPTY,	  /* a struct lock_waits, and */
 	LOCK_MAP_NO_HIST, /*   a struct asm_hist, that stay as they are */
 	LOCK_MAP_CALLS,
+	LOCK_MAP_SHARES, /* of results and hists */
 	LOCK_MAPS
 };
+enum { LOCK_SHARE_RESULTS, LOCK_SHARE_HISTS, LOCK_SHARES };
 extern const struct asm_map rp_lock_maps[LOCK_MAPS];
 
 /*

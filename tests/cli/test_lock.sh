@@ -220,6 +220,49 @@ if have_python; then
 		python3 -c 'import json, sys; j = json.load(open(sys.argv[1])); print(j["schema"])' "$tmp/x" 2>&1)" rawprof-grid
 fi
 
+# ---- of the whole machine: nobody has all the room for pairs
+
+# as USER ARGS...
+as() { setpriv "--reuid=$1" "--regid=$1" --clear-groups "${@:2}"; }
+if as 65533 test -x "$work/futexes"; then
+	# everybody ARGS...: whether another user's waits are seen once that has ended.
+	everybody() {
+		"$rawprof" lock -U --by thread --format prometheus -o "$tmp/rows" 60 >"$said" 2>"$err" &
+		local pid=$!
+		sleep 1
+		"$@" >/dev/null 2>&1
+		sleep 0.5
+		cp "$work/futexes" "$tmp/other"
+		chmod 755 "$tmp" "$tmp/other"
+		as 65533 "$tmp/other" 1000 2
+		sleep 0.3
+		kill -INT $pid
+		wait $pid
+		mv "$tmp/rows" "$out"
+	}
+	everybody as 65534 "$work/futexes" 100000 1
+	holds 'one user takes all pairs that it can' \
+		"$(cell waits 'comm="futexes"') > 30000 && $(cell waits 'comm="futexes"') <= 32800"
+	is "one user takes all pairs that it can: another's are seen" "$(cell waits 'comm="other"')" 2000
+	# The uids of a range that is its own, subuid(5), are that user's.
+	# shellcheck disable=SC2317 # called
+	subordinate() {
+		# shellcheck disable=SC2016 # the inner shell expands them
+		as 65534 unshare --keep-caps -U bash -c 'read -r && for ((i = 1; i < 20; i++)); do
+			setpriv --reuid=$i --keep-groups "$0" 8192 1; done' "$work/futexes" < <(
+			sleep 0.5
+			echo '0 200000 20' >"/proc/$(pgrep -n -u 65534 bash)/uid_map"
+			echo
+		)
+	}
+	everybody subordinate
+	holds 'one user as many: they are one' \
+		"$(cell waits 'comm="futexes"') > 30000 && $(cell waits 'comm="futexes"') <= 32800"
+	is "one user as many: another's are seen" "$(cell waits 'comm="other"')" 2000
+else
+	skip 'one user takes all pairs that it can' 'cannot be another user here'
+fi
+
 # ---- the kernel's own
 
 if ! mount_tracefs || [ ! -d /sys/kernel/tracing/events/lock/contention_begin ]; then

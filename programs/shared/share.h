@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Nobody has all the places of a map whose keys anyone can make up: the addresses of locks, the
+ * results of functions. A user has at most half of what the others have left, as in
+ * record/uid_share.h. Root is denied nothing.
+ *
+ * Who pays is the user of the current task; in a namespace of users who made it, as there a user
+ * without rights has 65,536 more, subuid(5). Namespaces in such ones count as one user.
+ */
+#ifndef PROGRAMS_SHARED_SHARE_H
+#define PROGRAMS_SHARED_SHARE_H
+
+#include "config.h"
+
+/* Users by the lower bits of their numbers: those from 0 to 4,095 have a share of their own. */
+#define SHARE_USERS 4096
+
+/* Of one map. All zeroes to begin with, and when that map is emptied. */
+struct share {
+	uint64_t all; /* places that are taken */
+	uint64_t has[SHARE_USERS];
+};
+
+/* The only element of this map has the shares of so many maps, one behind the other. */
+#define SHARE_MAP(maps)                                                                            \
+	{                                                                                          \
+		"shares", BPF_MAP_TYPE_ARRAY, 4, (maps) * sizeof(struct share), 1                  \
+	}
+
+/*
+ * Before a new key is put into the map of that number, which has so many places: its user has one
+ * more, or it goes on at the label full. R0 to R5 are lost. Needs rp_share_part.
+ */
+#define SHARE_OR(number, places, full)                                                             \
+	SCOPE("SHARE_OR(" #number ", " #places ", " #full ")"),                                    \
+		LD_MAP_VALUE(R1, shares, (number) * sizeof(struct share)), MOV(R2, places),        \
+		CALL_FUNC(share_take), JEQ(R0, 0, full), END
+extern const struct asm_part rp_share_part;
+
+#endif
