@@ -6,7 +6,7 @@ enum { ALL = offsetof(struct share, all), HAS = offsetof(struct share, has) };
 
 /* clang-format off */
 static const struct asm_insn share_lines[] = {
-	/* share_take(struct share, places of its map): R0 = whether there is one, which is taken. */
+	/* share_take(struct share, places of its map): R0 = whether one is left; it is taken. */
 FUNC(share_take),
 	MOV_REG(R6, R1),
 	MOV_REG(R7, R2),
