@@ -36,9 +36,26 @@ static bool waits(const struct gpu_call *c, const struct func_event *e)
 	       (uint32_t)argument(e, c->blocks); /* a cl_bool has 4 bytes */
 }
 
-static int add_call(struct gpu *g, const struct gpu_call *c, const struct func_event *e,
+const struct gpu_call *gpu_call_at(struct gpu *g, uint32_t function)
+{
+	struct gpu_known *known = rp_hash_find(&g->known, &function);
+	const struct record_probe *probe;
+	const struct gpu_call *c;
+
+	if (known)
+		return known->call;
+	probe = record_probes_at(g->func.probes, function);
+	c = gpu_call_of(probe ? probe->symbol : "");
+	known = rp_hash_add(&g->known, &function);
+	if (known)
+		known->call = c;
+	return c;
+}
+
+static int add_call(struct recording *rec, const struct gpu_call *c, const struct func_event *e,
 		    uint64_t kernel)
 {
+	struct gpu *g = rec->ctx;
 	const struct gpu_key key = {
 		.pid = (uint32_t)(e->ids >> 32),
 		.function = g->by == GPU_BY_PROCESS ? 0 : e->function,
@@ -47,7 +64,7 @@ static int add_call(struct gpu *g, const struct gpu_call *c, const struct func_e
 	};
 	struct gpu_row *row = rp_hash_find(&g->rows, &key);
 
-	if (!row && g->rows.count == GPU_MOST) {
+	if (!row && !record_share_take(&g->row_share, record_whose(&rec->whose, key.pid), 1)) {
 		g->no_room++;
 		return 0;
 	}
@@ -81,10 +98,8 @@ static bool is_row(struct gpu *g, const struct func_event *e, uint64_t kernel)
 
 static int take_call(void *ctx, const void *data, size_t size)
 {
-	static const struct gpu_call other = { .class = GPU_OTHER };
 	struct recording *rec = ctx;
 	struct gpu *g = rec->ctx;
-	const struct record_probe *probe;
 	const struct gpu_call *c;
 	struct func_event e;
 	uint64_t kernel;
@@ -93,19 +108,17 @@ static int take_call(void *ctx, const void *data, size_t size)
 	if (size < sizeof(e))
 		return 0;
 	memcpy(&e, data, sizeof(e));
-	probe = record_probes_at(g->func.probes, e.function);
-	c = e.kind == FUNC_RETURNS && probe ? gpu_call_of(probe->symbol) : NULL;
-	c = c ? c : &other;
+	c = gpu_call_at(g, e.kind == FUNC_RETURNS ? e.function : GPU_NO_FUNCTION);
 	if (rec->comm_glob && !record_comm_wanted(rec, e.comm)) {
 		rec->not_wanted++;
 		return 0;
 	}
 	if (c->names)
-		err = gpu_name_handle(g, &e, argument(&e, c->names));
+		err = gpu_name_handle(rec, &e, argument(&e, c->names));
 	kernel = argument(&e, c->address ? c->address : c->handle);
 	if (!err && kernel)
 		err = gpu_see_kernel(rec, &e, kernel, c->address != 0);
-	return err || !is_row(g, &e, kernel) ? err : add_call(g, c, &e, kernel);
+	return err || !is_row(g, &e, kernel) ? err : add_call(rec, c, &e, kernel);
 }
 
 static int drain(struct recording *rec)
@@ -157,9 +170,7 @@ static void describe(struct recording *rec, struct report_info *info)
 /* With --stacks: what the call of a sample is for. */
 static const char *class_of(const struct record_probe *p)
 {
-	const struct gpu_call *c = gpu_call_of(p->symbol);
-
-	return gpu_class_name(c ? c->class : GPU_OTHER);
+	return gpu_class_name(gpu_call_of(p->symbol)->class);
 }
 
 /* ---- functions */
@@ -271,7 +282,11 @@ static int run(const struct options *opt)
 				   .seen = HASH_MAP(struct func_seen, key) },
 			 .own = opt->own,
 			 .rows = HASH_MAP(struct gpu_row, key),
-			 .kernels = HASH_MAP(struct gpu_kernel, key) };
+			 .kernels = HASH_MAP(struct gpu_kernel, key),
+			 .known = HASH_MAP(struct gpu_known, function),
+			 .row_share = RECORD_SHARE(GPU_MOST, "rows"),
+			 .kernel_share = RECORD_SHARE(GPU_MOST, "names of kernels"),
+			 .costs = record_read_costs("time for names of kernels") };
 	const unsigned long errors = rp_log_errors();
 	int status, err = find(opt, &g.func.probes);
 
@@ -292,6 +307,8 @@ static int run(const struct options *opt)
 	rp_hash_free(&g.func.going);
 	rp_hash_free(&g.func.seen);
 	rp_hash_free(&g.rows);
+	rp_hash_free(&g.known);
+	record_share_free(&g.row_share);
 	gpu_names_free(&g);
 	return status;
 }

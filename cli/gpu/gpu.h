@@ -12,6 +12,7 @@
 
 #include "base/hash.h"
 #include "cli/func/func.h"
+#include "record/read_costs.h"
 
 /* ---- table.c */
 
@@ -41,7 +42,7 @@ struct gpu_call {
 };
 #define GPU_ALWAYS 255
 
-/* The row for a function; NULL: it is in none. */
+/* The row for a function; the last one if it is in none. */
 const struct gpu_call *gpu_call_of(const char *function);
 
 /* What is looked for: globs with a library before them, or without one. NULL ends them. */
@@ -52,7 +53,10 @@ extern const struct gpu_pattern gpu_patterns[];
 
 /* ---- gpu.c */
 
-/* Rows, and kernels that are known by name: a program may launch as many as it likes. */
+/*
+ * Rows, and kernels that are known by name: a program may launch as many as it likes. So many for
+ * root, as many for all users, and half of what is left for one.
+ */
 #define GPU_MOST (1u << 16)
 
 enum gpu_by { GPU_BY_FUNCTION, GPU_BY_PROCESS, GPU_BY_KERNEL };
@@ -86,6 +90,12 @@ struct gpu_kernel {
 	char *name; /* of a handle that was named; NULL */
 };
 
+/* What a probe's function does: looked up once. */
+struct gpu_known {
+	uint32_t function;
+	const struct gpu_call *call;
+};
+
 struct gpu {
 	struct func func; /* the first: func's parts find it at rec->ctx */
 	struct func_options func_own;
@@ -93,15 +103,22 @@ struct gpu {
 	enum gpu_by by;
 	struct hash_map rows;	 /* struct gpu_row */
 	struct hash_map kernels; /* struct gpu_kernel */
+	struct hash_map known;	 /* struct gpu_known */
+	struct record_share row_share, kernel_share;
+	struct read_costs costs; /* of names */
 	uint64_t nested;	 /* calls inside of others, which are not rows */
 	uint64_t not_launches;	 /* that are no rows by kernel */
-	uint64_t no_room;	 /* calls whose rows would be beyond GPU_MOST */
+	uint64_t no_room;	 /* calls whose user has no more rows */
 };
+
+#define GPU_NO_FUNCTION UINT32_MAX /* no probe has this number: it does anything else */
+/* What the function of a probe does. */
+const struct gpu_call *gpu_call_at(struct gpu *g, uint32_t function);
 
 /* ---- names.c */
 
 /* A function has returned a handle for what its caller calls so. 0 or -ENOMEM. */
-int gpu_name_handle(struct gpu *g, const struct func_event *e, uint64_t name);
+int gpu_name_handle(struct recording *rec, const struct func_event *e, uint64_t name);
 /* A kernel has been launched. 0 or -ENOMEM. */
 int gpu_see_kernel(struct recording *rec, const struct func_event *e, uint64_t kernel,
 		   bool is_address);

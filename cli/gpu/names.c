@@ -15,14 +15,18 @@
 #define MAX_NAME 256
 #define NAME_BLOCK 64 /* so many bytes of one are in one page */
 
-/* NULL and *err 0: beyond GPU_MOST, and without a name. */
-static struct gpu_kernel *kernel_of(struct gpu *g, uint64_t ids, uint64_t kernel, int *err)
+#define OPEN_BYTES (64 << 10) /* to open a process's memory costs as much as to read so many */
+
+/* NULL and *err 0: its user has no room for more, and it has no name. */
+static struct gpu_kernel *kernel_of(struct recording *rec, uint64_t ids, uint64_t kernel, int *err)
 {
+	struct gpu *g = rec->ctx;
 	const struct gpu_name_key key = { ids >> 32, kernel };
 	struct gpu_kernel *k = rp_hash_find(&g->kernels, &key);
 
 	*err = 0;
-	if (k || g->kernels.count == GPU_MOST)
+	if (k || !record_share_take(&g->kernel_share,
+				    record_whose(&rec->whose, (uint32_t)(ids >> 32)), 1))
 		return k;
 	k = rp_hash_add(&g->kernels, &key);
 	*err = k ? 0 : -ENOMEM;
@@ -30,15 +34,17 @@ static struct gpu_kernel *kernel_of(struct gpu *g, uint64_t ids, uint64_t kernel
 }
 
 /* Mostly a text of the program itself, which is there as long as it runs. */
-static bool read_text(uint32_t pid, uint64_t address, char text[MAX_NAME])
+static bool read_text(struct read_costs *costs, uint32_t pid, uint64_t address, char text[MAX_NAME])
 {
 	struct record_remote r = { .pid = (pid_t)pid };
 	size_t n = 0, block;
 
+	record_costs_add(costs, OPEN_BYTES);
 	for (; n < MAX_NAME - 1 && strnlen(text, n) == n; n += block) {
 		block = NAME_BLOCK - (address + n) % NAME_BLOCK;
 		if (block > MAX_NAME - 1 - n)
 			block = MAX_NAME - 1 - n;
+		record_costs_add(costs, block);
 		if (!record_remote_read(&r, address + n, text + n, block))
 			break;
 	}
@@ -47,17 +53,28 @@ static bool read_text(uint32_t pid, uint64_t address, char text[MAX_NAME])
 	return *text;
 }
 
-int gpu_name_handle(struct gpu *g, const struct func_event *e, uint64_t name)
+int gpu_name_handle(struct recording *rec, const struct func_event *e, uint64_t name)
 {
+	const uint32_t pid = (uint32_t)(e->ids >> 32);
+	struct gpu *g = rec->ctx;
 	char text[MAX_NAME];
+	uint64_t began;
+	bool is_read;
+	uid_t uid;
 	int err;
-	struct gpu_kernel *k = kernel_of(g, e->ids, e->value, &err);
+	struct gpu_kernel *k = kernel_of(rec, e->ids, e->value, &err);
 
 	if (!k)
 		return err;
-	if (!read_text((uint32_t)(e->ids >> 32), name, text))
-		return 0;
 	free(k->name); /* a handle that was given back comes again */
+	k->name = NULL;
+	uid = record_whose(&rec->whose, pid);
+	if (!record_costs_begin(&g->costs, uid, &began))
+		return 0;
+	is_read = read_text(&g->costs, pid, name, text);
+	record_costs_end(&g->costs, uid, began);
+	if (!is_read)
+		return 0;
 	k->name = strdup(text);
 	return k->name ? 0 : -ENOMEM;
 }
@@ -66,7 +83,7 @@ int gpu_see_kernel(struct recording *rec, const struct func_event *e, uint64_t k
 		   bool is_address)
 {
 	int err;
-	struct gpu_kernel *k = kernel_of(rec->ctx, e->ids, kernel, &err);
+	struct gpu_kernel *k = kernel_of(rec, e->ids, kernel, &err);
 
 	if (!k)
 		return err;
@@ -99,4 +116,6 @@ void gpu_names_free(struct gpu *g)
 	for (uint32_t i = 0; i < g->kernels.count; i++)
 		free(((struct gpu_kernel *)g->kernels.items)[i].name);
 	rp_hash_free(&g->kernels);
+	record_share_free(&g->kernel_share);
+	record_share_free(&g->costs.late);
 }

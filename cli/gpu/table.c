@@ -163,6 +163,8 @@ static const struct gpu_call calls[] = {
 	{ "clLinkProgram", GPU_BUILD },
 	{ "clCreateProgram*", GPU_BUILD },
 	{ "clCreateKernel", GPU_BUILD, .names = 2 },
+
+	{ "*", GPU_OTHER },
 };
 
 const struct gpu_pattern gpu_patterns[] = {
@@ -213,8 +215,9 @@ const char *gpu_class_name(enum gpu_class class)
 
 const struct gpu_call *gpu_call_of(const char *function)
 {
-	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++)
-		if (!fnmatch(calls[i].glob, function, 0))
-			return &calls[i];
-	return NULL;
+	const struct gpu_call *c = calls;
+
+	while (fnmatch(c->glob, function, 0))
+		c++;
+	return c;
 }

@@ -63,9 +63,8 @@ static bool is_shown(const struct gpu *g, int column)
 
 static int add_row(struct recording *rec, struct report_grid *grid, const struct gpu_row *row)
 {
-	const struct gpu *g = rec->ctx;
+	struct gpu *g = rec->ctx;
 	const struct record_probe *probe = record_probes_at(g->func.probes, row->key.function);
-	const struct gpu_call *call = probe ? gpu_call_of(probe->symbol) : NULL;
 	struct report_cell all[COLUMNS] = { 0 }, shown[COLUMNS];
 	char kernel[512];
 	size_t n = 0;
@@ -76,7 +75,7 @@ static int add_row(struct recording *rec, struct report_grid *grid, const struct
 	all[PID].number = row->key.pid;
 	all[LEVEL].number = row->key.level;
 	all[FUNCTION].text = probe ? func_name(&g->func, row->key.function) : "?";
-	all[CLASS].text = gpu_class_name(call ? call->class : GPU_OTHER);
+	all[CLASS].text = gpu_class_name(gpu_call_at(g, row->key.function)->class);
 	all[KERNEL].text = kernel;
 	all[CALLS].number = row->calls;
 	all[LAUNCHES].number = row->class_calls[GPU_LAUNCH];

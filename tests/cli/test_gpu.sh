@@ -74,6 +74,35 @@ print(len(d["rows"]), l["kept"], l["closes"], [x["count"] for x in l["lines"] if
 		'65536 65536 True 464'
 fi
 
+# Of two users each has some of them, and of the time for their names.
+cat >"$tmp/user.py" <<'EOF'
+import ctypes, sys, time
+library = ctypes.CDLL(sys.argv[1])
+time.sleep(float(sys.argv[2]))
+for i in range(int(sys.argv[4])):
+    library.clCreateKernel(None, b'named_%d' % i, None)
+for i in range(int(sys.argv[3])):
+    library.cudaLaunchKernel(ctypes.c_void_p(0x7000000 + (i << 12)), 1, 1, 1, 1, 1)
+EOF
+chmod 755 "$tmp"
+as() { exec setpriv "--reuid=$1" "--regid=$1" --clear-groups "${@:2}"; }
+if [ -x /usr/bin/python3 ] && (as 65533 test -r "$library"); then
+	as 65534 /usr/bin/python3 "$tmp/user.py" "$library" 1.5 70000 30000 &
+	first=$!
+	as 65533 /usr/bin/python3 "$tmp/user.py" "$library" 14 100 0 &
+	second=$!
+	sleep 0.5
+	RUN_TIMEOUT=60 run "$rawprof" gpu --by kernel --format json -o "$tmp/json" -p $first,$second -d 17
+	wait $first $second
+	is 'one user has half of the rows, another has some' "$(python3 -c 'import json, sys
+rows = json.load(open(sys.argv[1]))["rows"]
+print(*(sum(r["pid"] == int(pid) for r in rows) for pid in sys.argv[2:]))' "$tmp/json" $first $second)" '32768 100'
+	has 'one user has half of the rows: it is said' "$err" 'user 65534 has taken its share of the rows'
+	has "names of one user's kernels take so much time" "$err" 'user 65534 has taken its share of the time for names of kernels'
+else
+	skip 'rows of two users' 'cannot be another user here'
+fi
+
 export LD_PRELOAD=$library
 run "$rawprof" gpu --stacks --weight calls --format folded -o "$tmp/folded" -- "$work/gpucalls" "$library"
 unset LD_PRELOAD
