@@ -112,6 +112,7 @@ static void shape_sums(const struct recording *rec)
 		sums->key_size = c->by_comm ? sizeof(struct func_key) : FUNC_SHORT_KEY;
 	}
 	f->maps[FUNC_MAP_NO_SUM].value_size = sums->value_size;
+	c->most_sums = sums->max_entries;
 	c->asks_who = !c->by_function || rec->config.filtering;
 }
 
@@ -434,7 +435,6 @@ static enum func_by by_name(const char *name)
 /* More are found when a process maps another file. */
 #define MORE_FUNCTIONS 256
 #define ROWS_BY 8192 /* sums by thread, process, command */
-#define VALUES 16384
 #define RING_BYTES (1 << 24)
 
 static void size_maps(struct func *f)
@@ -456,7 +456,7 @@ static void size_maps(struct func *f)
 	if (!f->config.sums)
 		f->maps[FUNC_MAP_SUMS].max_entries = 1;
 	if (f->config.values)
-		f->maps[FUNC_MAP_VALUES].max_entries = VALUES;
+		f->maps[FUNC_MAP_VALUES].max_entries = FUNC_VALUES;
 	if (f->config.send)
 		f->maps[FUNC_MAP_EVENTS].max_entries = RING_BYTES;
 	if (f->probes && record_probes_kinds(f->probes) & RECORD_PROBE_BIT(RECORD_PROBE_SYSCALL))

@@ -98,6 +98,7 @@ static void size_maps(struct syscalls *sys)
 		sums->type = BPF_MAP_TYPE_HASH;
 		sums->max_entries = ROWS_BY;
 	}
+	sys->config.most_sums = sums->max_entries;
 	if (sys->config.errors)
 		sys->maps[SYSCALLS_MAP_ERRORS].max_entries = ERRORS;
 	if (sys->cpus.n)

@@ -170,11 +170,17 @@ static int describe_key(const struct trace *trace, const struct trace_event *e,
 	return 0;
 }
 
+/* Places of the map. */
+static uint32_t most(const struct trace_tally_view *view)
+{
+	return *view->value ? 1024 : 16384;
+}
+
 int trace_tally_describe(const struct trace *trace, const struct trace_event *e,
 			 struct trace_tally *out)
 {
 	const struct trace_tally_view *view = &trace->tally;
-	struct trace_tally t = { .on = 1, .hist = *view->value != '\0' };
+	struct trace_tally t = { .on = 1, .hist = *view->value != '\0', .most = most(view) };
 	struct place place;
 	int err = 0;
 
@@ -449,9 +455,6 @@ static int make_hists(struct trace *trace)
 	return report_hists_new(&spec, &view->set);
 }
 
-#define TALLY_KEYS 16384
-#define TALLY_HISTS 1024
-
 /* What an event is counted by ends there; the less there is of it, the sooner it is found. */
 static uint32_t key_bytes(const struct trace_tally *t, const struct options *opt)
 {
@@ -487,7 +490,7 @@ int trace_tally_setup(struct trace *trace, const struct options *opt)
 	map->key_size = bytes;
 	map->value_size = trace->maps[TRACE_MAP_ZERO].value_size =
 		*view->value ? TRACE_HIST_BYTES : 8;
-	map->max_entries = *view->value ? TALLY_HISTS : TALLY_KEYS;
+	map->max_entries = most(view);
 	trace->maps[TRACE_MAP_RING].max_entries = 1 << 16;
 	trace->profiler.output = *view->value ? RECORD_HISTS : RECORD_GRID;
 	trace->profiler.often = false;

@@ -43,6 +43,7 @@ const struct asm_map rp_func_maps[FUNC_MAPS] = {
 			       1, .value = &page_layout },
 	[FUNC_MAP_NO_SUM] = { "no_sum", BPF_MAP_TYPE_ARRAY, 4, sizeof(struct func_sum), 1,
 			      .value = &sum_layout },
+	[FUNC_MAP_SHARES] = SHARE_MAP(FUNC_SHARES),
 };
 
 /* Offsets in a page, a call, a sum. */
@@ -102,6 +103,10 @@ FUNC(func_sum),
 		END,
 		MAP_LOOKUP(sums, KEY),
 		JNE(R0, 0, out),
+		WHEN(struct func_config, by_comm), /* as by thread and process, too */
+			SHARE_OR(FUNC_SHARE_SUMS,
+				 LD_PARAM(R2, struct func_config, most_sums), out),
+		END,
 		MAP_NEW_VALUE(sums, KEY, no_sum),
 LABEL(out),
 		EXIT(),

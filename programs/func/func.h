@@ -26,6 +26,7 @@
 #define RAWPROF_FUNC_H
 
 #include "programs/shared/probe.h"
+#include "programs/shared/share.h"
 #include "programs/shared/stack.h"
 
 #define FUNC_STACK_NEAR (8u << 20) /* bytes: what a thread's stack has by default */
@@ -47,6 +48,7 @@ struct func_config {
 	uint32_t by_function; /*   by nothing else: the map sums is an array; or */
 	uint32_t asks_who;    /* what counts entries alone does, if not all are counted as one */
 	uint32_t by_thread, by_process, by_comm;
+	uint32_t most_sums;  /* places of the map sums */
 	uint32_t values;     /* what was returned, how often */
 	uint32_t args;	     /* arguments are kept while a call goes on */
 	uint32_t log;	     /* each call goes through the ring calls when it returns; */
@@ -142,6 +144,7 @@ struct func_sum {
  */
 #define FUNC_VALUE_POWER (1u << 31)
 #define FUNC_VALUE_EXACT 256
+#define FUNC_VALUES 16384 /* so many of them */
 struct func_value_key {
 	uint32_t function;
 	uint32_t value; /* int32_t; or FUNC_VALUE_POWER | logarithm, if wide */
@@ -176,8 +179,10 @@ enum {
 	FUNC_MAP_GATE,	   /* nothing counts unless its only element is set, a uint64_t */
 	FUNC_MAP_NO_PAGE,  /* a struct func_page, and */
 	FUNC_MAP_NO_SUM,   /*   a struct func_sum, that stay as they are */
+	FUNC_MAP_SHARES,   /* of sums and values */
 	FUNC_MAPS
 };
+enum { FUNC_SHARE_SUMS, FUNC_SHARE_VALUES, FUNC_SHARES };
 extern const struct asm_map rp_func_maps[FUNC_MAPS];
 
 /*

@@ -28,13 +28,13 @@ struct share {
 	}
 
 /*
- * Before a new key is put into the map of that number, which has so many places: its user has one
- * more, or it goes on at the label full. R0 to R5 are lost. Needs rp_share_part.
+ * Before a new key is put into the map of that number: its user has one more place, or it goes on
+ * at the label full. most: the line that sets R2 to how many places there are. R0 to R5 are lost.
  */
-#define SHARE_OR(number, places, full)                                                             \
-	SCOPE("SHARE_OR(" #number ", " #places ", " #full ")"),                                    \
-		LD_MAP_VALUE(R1, shares, (number) * sizeof(struct share)), MOV(R2, places),        \
-		CALL_FUNC(share_take), JEQ(R0, 0, full), END
-extern const struct asm_part rp_share_part;
+#define SHARE_OR(number, most, full)                                                               \
+	SCOPE("SHARE_OR(" #number ", " #most ", " #full ")"), INCLUDE(&rp_share_payer_part),       \
+		LD_MAP_VALUE(R1, shares, (number) * sizeof(struct share)), most,                   \
+		INCLUDE(&rp_share_part), JEQ(R0, 0, full), END
+extern const struct asm_part rp_share_payer_part, rp_share_part;
 
 #endif

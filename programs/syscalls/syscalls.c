@@ -11,6 +11,7 @@
 #include "syscalls.h"
 #include "programs/shared/compat.h"
 #include "programs/shared/new_value.h"
+#include "programs/shared/share.h"
 
 static const struct asm_layout stats_layout =
 	ASM_LAYOUT(struct syscalls_stats, (common, &rp_program_stats_layout), own, exits,
@@ -30,6 +31,7 @@ const struct asm_map rp_syscalls_maps[SYSCALLS_MAPS] = {
 				  8, 1, .key = &key_layout },
 	[SYSCALLS_MAP_CPUS] = { "cpus", BPF_MAP_TYPE_HASH, 4, 4, 1 },
 	[SYSCALLS_MAP_NO_SUM] = { "no_sum", BPF_MAP_TYPE_ARRAY, 4, sizeof(struct syscalls_sum), 1 },
+	[SYSCALLS_MAP_SHARES] = SHARE_MAP(1),
 };
 
 enum {
@@ -154,6 +156,8 @@ static const struct asm_insn exit_lines[] = {
 	/* R7 = its sum. */
 	MAP_LOOKUP(sums, KEY),
 	JNE(R0, 0, known),
+	/* Any number can be called. */
+	SHARE_OR(0, LD_PARAM(R2, struct syscalls_config, most_sums), sums_full),
 	MAP_NEW_VALUE(sums, KEY, no_sum),
 	JEQ(R0, 0, sums_full),
 LABEL(known),
@@ -206,7 +210,8 @@ LABEL(out),
 #define SYSCALLS_CONFIG(classic_)                                                                  \
 	{                                                                                          \
 		.common = PROGRAM_USUAL_CONFIG, .own = { 1, 1 }, .classic = (classic_),            \
-		.by_process = 1, .by_comm = 1, .errors = 1, .exit = 60, .exit_group = 231          \
+		.by_process = 1, .by_comm = 1, .most_sums = 512, .errors = 1, .exit = 60,          \
+		.exit_group = 231                                                                  \
 	}
 static const struct syscalls_config usual_config = SYSCALLS_CONFIG(0),
 				    classic_config = SYSCALLS_CONFIG(1);

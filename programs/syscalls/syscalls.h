@@ -17,6 +17,7 @@ struct syscalls_config {
 	uint32_t by_cpu;     /* only calls that begin on CPUs in the map cpus */
 	uint32_t by_process; /* sums for each process, */
 	uint32_t by_comm;    /*   and command */
+	uint32_t most_sums;  /* places of the map sums */
 	uint32_t errors;     /* how often each error comes */
 	uint32_t classic;    /* the context is the record of raw_syscalls:sys_enter, sys_exit */
 	uint32_t exit, exit_group; /* numbers of the calls that never return */
@@ -66,6 +67,7 @@ enum {
 	SYSCALLS_MAP_ERRORS, /* uint64_t by key, of each CPU */
 	SYSCALLS_MAP_CPUS,
 	SYSCALLS_MAP_NO_SUM, /* a struct syscalls_sum that stays as it is */
+	SYSCALLS_MAP_SHARES, /* of sums */
 	SYSCALLS_MAPS
 };
 extern const struct asm_map rp_syscalls_maps[SYSCALLS_MAPS];

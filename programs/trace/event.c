@@ -6,6 +6,7 @@
  * is put together beforehand, as what is reserved in a ring has to be a constant.
  */
 #include "programs/shared/event_filter.h"
+#include "programs/shared/share.h"
 #include "task.h"
 
 const struct asm_layout rp_trace_stats_layout =
@@ -28,6 +29,7 @@ const struct asm_map rp_trace_maps[TRACE_MAPS] = {
 			       2 },
 	[TRACE_MAP_ENTERED] = { "entered", BPF_MAP_TYPE_HASH, sizeof(struct trace_func_key),
 				sizeof(struct trace_func), 1 },
+	[TRACE_MAP_SHARES] = SHARE_MAP(1),
 };
 
 /* The stack frame of trace_event. */

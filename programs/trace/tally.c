@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* trace_tally: an event is counted, by what the configuration says. */
 #include "programs/shared/new_value.h"
+#include "programs/shared/share.h"
 #include "trace.h"
 
 const struct asm_layout rp_trace_key_layout =
@@ -96,6 +97,7 @@ FUNC(trace_tally),
 	END,
 	MAP_LOOKUP(tallies, KEY),
 	JNE(R0, 0, known),
+	SHARE_OR(0, LD_PARAM(R2, struct trace_config, tally.most), full),
 	MAP_NEW_VALUE(tallies, KEY, zero),
 	JEQ(R0, 0, full),
 LABEL(known),

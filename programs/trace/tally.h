@@ -25,6 +25,7 @@ struct trace_number {
 struct trace_tally {
 	uint32_t on;
 	uint32_t hist; /* a histogram of value for each key */
+	uint32_t most; /* places of the map tallies */
 	uint32_t event, cpu, pid, tid, comm;
 	struct trace_number number[TRACE_KEY_NUMBERS];
 	struct trace_number value;

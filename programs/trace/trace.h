@@ -174,6 +174,7 @@ enum {
 	TRACE_MAP_STARTED, /* by thread: struct trace_record of a call that is under way */
 	TRACE_MAP_FILTER,
 	TRACE_MAP_ENTERED, /* calls of functions that go on */
+	TRACE_MAP_SHARES,  /* of tallies */
 	TRACE_MAPS
 };
 extern const struct asm_layout rp_trace_stats_layout;

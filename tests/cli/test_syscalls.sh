@@ -68,4 +68,42 @@ run "$rawprof" trace --syscalls sched:sched_switch
 is 'it takes no event' "$status" 2
 run "$rawprof" trace sched:sched_switch --errors
 is '--errors is for the table' "$status" 2
+
+# ---- one user has not all of the sums
+
+# names.py NUMBER...: calls by so many names, and by so many numbers from 1000 on.
+cat >"$tmp/names.py" <<'EOF'
+import ctypes, sys
+libc = ctypes.CDLL(None)
+for i in range(int(sys.argv[1])):
+    libc.prctl(15, b'one_%d' % i, 0, 0, 0)
+    libc.syscall(int(sys.argv[3]))
+for i in range(int(sys.argv[2])):
+    libc.syscall(int(sys.argv[3]) + i)
+EOF
+chmod 755 "$tmp"
+# beside NUMBER NUMBER ARGS...: one user calls that much, and then another by three names, or three numbers.
+beside() {
+	local pid names=$1 numbers=$2
+	shift 2
+	"$rawprof" trace "$@" --format json -o "$tmp/json" 60 >"$out" 2>"$err" &
+	pid=$!
+	sleep 1
+	setpriv --reuid=65534 --regid=65534 --clear-groups /usr/bin/python3 "$tmp/names.py" "$names" "$numbers" 1000
+	setpriv --reuid=65533 --regid=65533 --clear-groups /usr/bin/python3 "$tmp/names.py" $((names ? 3 : 0)) $((numbers ? 3 : 0)) 9000
+	sleep 0.2
+	kill -INT $pid
+	wait $pid
+}
+if have_python && setpriv --reuid=65533 --regid=65533 --clear-groups /usr/bin/python3 -c ''; then
+	beside 0 2000 --syscalls
+	is 'one user calls any number: those of another are there' \
+		"$(grep -oE '"syscall": ?"[^"]*900[0-2]"' "$tmp/json" | sort -u | wc -l)" 3
+	beside 10000 0 --syscalls --by process
+	is 'one user has any name: those of another are there' \
+		"$(python3 -c 'import json, sys
+print(sum(r["calls"] for r in json.load(open(sys.argv[1]))["rows"] if r["syscall"].endswith("9000")))' "$tmp/json")" 3
+else
+	skip 'one user calls any number' 'cannot be another user here'
+fi
 finish
