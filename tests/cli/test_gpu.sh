@@ -87,7 +87,7 @@ EOF
 chmod 755 "$tmp"
 as() { exec setpriv "--reuid=$1" "--regid=$1" --clear-groups "${@:2}"; }
 if [ -x /usr/bin/python3 ] && (as 65533 test -r "$library"); then
-	as 65534 /usr/bin/python3 "$tmp/user.py" "$library" 1.5 70000 30000 &
+	as 65534 /usr/bin/python3 "$tmp/user.py" "$library" 1.5 70000 80000 &
 	first=$!
 	as 65533 /usr/bin/python3 "$tmp/user.py" "$library" 14 100 0 &
 	second=$!
