@@ -105,6 +105,7 @@ static const int always[] = {
 	SYS_uname,
 	SYS_sysinfo,
 	SYS_capget,
+	SYS_capset, /* nobody gains any by it */
 	SYS_rt_sigaction,
 	SYS_rt_sigprocmask,
 	SYS_rt_sigreturn,
@@ -298,17 +299,35 @@ static void allow_threads(struct filter *f, bool forks)
 	load_argument(f, 0);
 	if (forks) {
 		allow_if(f, FORK);
-		allow_if(f, SIGCHLD); /* musl */
+		allow_if(f, SIGCHLD); /* musl, where it has no fork() */
 	}
 	put(f, BPF_JMP | BPF_JSET | BPF_K, CLONE_THREAD, 0, 1);
 	end(f, SECCOMP_RET_ALLOW);
 	refuse(f);
 	otherwise(f, begin);
+#ifdef SYS_fork
+	if (forks)
+		allow_if(f, SYS_fork);
+#endif
 #ifdef SYS_clone3
 	begin = only_for(f, SYS_clone3);
 	end(f, SECCOMP_RET_ERRNO | ENOSYS);
 	otherwise(f, begin);
 #endif
+}
+
+/* Two ends that lead to each other alone: one for datagrams could send to any socket. */
+static void allow_stream_pair(struct filter *f)
+{
+	unsigned short begin = only_for(f, SYS_socketpair);
+
+	load_argument(f, 0);
+	put(f, BPF_JMP | BPF_JEQ | BPF_K, AF_UNIX, 1, 0);
+	refuse(f);
+	load_argument(f, 1);
+	allow_if(f, SOCK_STREAM | SOCK_CLOEXEC);
+	refuse(f);
+	otherwise(f, begin);
 }
 
 /* The number of the call is loaded when this ends. */
@@ -340,7 +359,7 @@ static void finish(struct filter *f, bool forks)
 	allow_values(f, SYS_prlimit64, 0, (const uint32_t[]){ 0 }, 1);
 	allow_threads(f, forks);
 	if (forks)
-		allow_values(f, SYS_socketpair, 0, families, 1);
+		allow_stream_pair(f);
 	for (size_t i = 0; i < COUNT(always); i++)
 		allow_if(f, (uint32_t)always[i]);
 	refuse(f);

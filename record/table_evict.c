@@ -187,7 +187,7 @@ bool record_table_evict(struct record_table_store *s, uid_t payer, bool is_owner
 	if (!s->users || !o || !record_table_owner_may_evict(o))
 		return false;
 	any = evict(s, is_owners, uid);
-	record_table_owner_evicted(o, began);
+	record_table_owner_evicted(o, began, any);
 	return any;
 }
 

@@ -57,13 +57,14 @@ bool record_table_owner_may_evict(const struct table_owner *o)
 	return !o->uid || o->paid_ns < rp_monotonic_ns() + EVICT_TIMES * EVICT_NS * EVICT_PART;
 }
 
-void record_table_owner_evicted(struct table_owner *o, uint64_t began)
+void record_table_owner_evicted(struct table_owner *o, uint64_t began, bool is_made)
 {
-	const uint64_t now = rp_monotonic_ns(), took = now - began;
+	const uint64_t now = rp_monotonic_ns(), took = now - began,
+		       least = is_made ? EVICT_NS : EVICT_NS / 2;
 
 	if (o->paid_ns < now)
 		o->paid_ns = now;
-	o->paid_ns += (took > EVICT_NS ? took : EVICT_NS) * EVICT_PART;
+	o->paid_ns += (took > least ? took : least) * EVICT_PART;
 }
 
 /* ---- room */

@@ -24,8 +24,8 @@ bool record_table_owner_may_read(struct table_owner *o, uint64_t size);
  * twentieth of the time. Root's is made in any case.
  */
 bool record_table_owner_may_evict(const struct table_owner *o);
-/* It was, beginning then. */
-void record_table_owner_evicted(struct table_owner *o, uint64_t began);
+/* It was, beginning then; or was looked for in vain, which nobody has waited for. */
+void record_table_owner_evicted(struct table_owner *o, uint64_t began, bool is_made);
 
 /* Pages, rules and rows in the maps. */
 enum { TABLE_SHARES = 3 };

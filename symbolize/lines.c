@@ -327,10 +327,14 @@ static void end_strings(Elf *elf)
 	}
 }
 
-static int open_elf(struct sym_dwarf *d, const struct sym_object *data, bool trusted)
+static int open_elf(struct sym_dwarf *d, const struct sym_object *data, bool trusted, uint64_t most)
 {
-	int err =
-		trusted ? 0 : sym_lines_image_read(data, SECTIONS_MAX - sections_taken, &d->image);
+	int err = trusted ? 0
+			  : sym_lines_image_read(data,
+						 most < SECTIONS_MAX - sections_taken
+							 ? most
+							 : SECTIONS_MAX - sections_taken,
+						 &d->image);
 
 	if (err)
 		return err;
@@ -341,8 +345,9 @@ static int open_elf(struct sym_dwarf *d, const struct sym_object *data, bool tru
 }
 
 int sym_dwarf_open(struct sym_dwarf **out, const struct sym_object *data,
-		   const struct sym_object *code, bool trusted)
+		   const struct sym_object *code, uint64_t most, bool (*ready)(void))
 {
+	const bool trusted = !ready && sym_lines_may_name_others(data);
 	const uint64_t began = cpu_ns();
 	struct sym_dwarf *d = calloc(1, sizeof(*d));
 	int err;
@@ -351,8 +356,8 @@ int sym_dwarf_open(struct sym_dwarf **out, const struct sym_object *data,
 		return -ENOMEM;
 	d->code = code;
 	elf_version(EV_CURRENT);
-	err = open_elf(d, data, trusted);
-	if (!err && take_sections(d) && may_go_on(d)) {
+	err = open_elf(d, data, trusted, most);
+	if (!err && (!ready || ready()) && take_sections(d) && may_go_on(d)) {
 		end_strings(d->elf);
 		d->dwarf = dwarf_begin_elf(d->elf, DWARF_C_READ, NULL);
 	}

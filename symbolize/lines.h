@@ -12,11 +12,12 @@ struct sym_dwarf;
 /*
  * Opens the debug data in the file of @data, which describes the code of @code (the same object, or
  * the one that @data was separated from); both must outlive it. Reads where each unit lies; the
- * rest is read unit by unit. @trusted: it may name other files. -ENODATA: there is none that libdw
- * can read; -ENOMEM.
+ * rest is read unit by unit. @ready is asked whether to go on, NULL: nobody is, once the file is in
+ * memory, of which @most bytes are read at most. -ENODATA: there is none that libdw can read;
+ * -ENOMEM.
  */
 int sym_dwarf_open(struct sym_dwarf **out, const struct sym_object *data,
-		   const struct sym_object *code, bool trusted);
+		   const struct sym_object *code, uint64_t most, bool (*ready)(void));
 void sym_dwarf_close(struct sym_dwarf *d);
 
 /*

@@ -8,8 +8,10 @@
  *	an address	->	sym_dwarf_find()
  *			<-	numbers, and texts
  *
- * It has so much time and memory, and ends with whoever asks it.
+ * It has so much time and memory, no rights and nothing open but the file, and ends with whoever
+ * asks it.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -18,14 +20,18 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include <linux/capability.h>
+
 #include "base/budget.h"
 #include "base/clock.h"
 #include "base/hash.h"
+#include "base/subuid.h"
 #include "lines_aside.h"
 #include "lines_image.h"
 #include "strings.h"
@@ -33,7 +39,7 @@
 #ifdef HAVE_LIBDW
 
 enum {
-	MOST_LIVE = 8,	   /* processes: of more files those are begun anew that are asked for */
+	MOST_LIVE = 16,	   /* processes: of more files those are begun anew that are asked for */
 	MOST_ENDING = 64,  /* that have not ended yet, once they were left */
 	FILE_SECONDS = 6,  /* of CPU time: one more than it takes itself */
 	OWNER_SECONDS = 8, /* of all files of one user, */
@@ -68,7 +74,8 @@ struct sym_lines {
 	pid_t pid;
 	bool failed;
 	uint64_t ns;		  /* that it says it has taken */
-	uint64_t asked;		  /* the number of the last question */
+	uint64_t asked;		  /* the number of the last question, */
+	uint64_t until;		  /*   and until when it is waited for its answer */
 	struct sym_strings texts; /* of its answers */
 };
 
@@ -108,11 +115,19 @@ static pid_t parent;
 /* Its other end may be open elsewhere, when who asks was killed. */
 static void look(int sig)
 {
+	const int before = errno;
 	char byte;
 
 	(void)sig;
 	if (getppid() != parent || !recv(asker, &byte, 1, MSG_PEEK | MSG_DONTWAIT))
 		_exit(EXIT_FAILURE);
+	errno = before;
+}
+
+/* libdw calls exit(3) where memory ends; what is done then is not for this process to do. */
+static void leave_at_once(void)
+{
+	_exit(EXIT_FAILURE);
 }
 
 static bool limit(int what, uint64_t most)
@@ -126,10 +141,14 @@ static bool limit(int what, uint64_t most)
 	return !setrlimit(what, &now);
 }
 
-/* So much more than it has from the beginning. */
+/* So much more than it has with the file, which has as much. */
+static uint64_t more_memory(void)
+{
+	return rp_memory_part(64, MEMORY_MOST);
+}
+
 static bool limit_memory(void)
 {
-	const uint64_t more = rp_memory_part(32, MEMORY_MOST);
 	FILE *f = fopen("/proc/self/statm", "re");
 	char text[64] = "";
 	uint64_t pages;
@@ -139,7 +158,33 @@ static bool limit_memory(void)
 	if (f)
 		fclose(f);
 	pages = strtoull(text, NULL, 10);
-	return pages && limit(RLIMIT_AS, pages * (uint64_t)sysconf(_SC_PAGESIZE) + more);
+	return pages && limit(RLIMIT_AS, pages * (uint64_t)sysconf(_SC_PAGESIZE) + more_memory());
+}
+
+/* Or what is recorded goes on being so, for as long as this process is there. */
+static bool close_all_but(const int *keep, size_t n)
+{
+	DIR *all = opendir("/proc/self/fd");
+	const struct dirent *one;
+
+	while (all && (one = readdir(all))) {
+		const int fd = atoi(one->d_name);
+		bool is_kept = *one->d_name == '.' || fd == dirfd(all);
+
+		for (size_t i = 0; i < n && !is_kept; i++)
+			is_kept = fd == keep[i];
+		if (!is_kept)
+			close(fd);
+	}
+	return all && !closedir(all);
+}
+
+static void give_up_rights(void)
+{
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	const struct __user_cap_data_struct none[2] = { 0 };
+
+	syscall(SYS_capset, &head, none);
 }
 
 static bool is_limited(void)
@@ -150,13 +195,13 @@ static bool is_limited(void)
 	const struct timeval often = { .tv_usec = LOOK_MS * 1000 };
 	sigset_t alarm;
 
-	close(STDERR_FILENO); /* what libdw has to say when memory ends is nobody's to read */
 	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
 		sigaction(faults[i], &dies, NULL);
 	sigemptyset(&alarm);
 	sigaddset(&alarm, SIGALRM);
-	return limit_memory() && limit(RLIMIT_CPU, FILE_SECONDS) && limit(RLIMIT_CORE, 0) &&
-	       !sigaction(SIGALRM, &looks, NULL) && !sigprocmask(SIG_UNBLOCK, &alarm, NULL) &&
+	return !atexit(leave_at_once) && limit(RLIMIT_CPU, FILE_SECONDS) && limit(RLIMIT_CORE, 0) &&
+	       limit(RLIMIT_NPROC, 0) && !sigaction(SIGALRM, &looks, NULL) &&
+	       !sigprocmask(SIG_UNBLOCK, &alarm, NULL) &&
 	       !setitimer(ITIMER_REAL, &(struct itimerval){ often, often }, NULL);
 }
 
@@ -191,14 +236,17 @@ static bool answer(int fd, int err, const struct sym_line *lines, size_t n)
 
 static void serve(const struct sym_lines *l, int fd)
 {
+	const int keep[] = { fd, l->data->fd, l->code->fd };
 	struct sym_line lines[LINES_MOST];
 	struct sym_dwarf *d;
 	struct question q;
 	int err;
 
-	if (!is_limited())
+	rp_work_watch(NULL, NULL); /* who asks looks at that */
+	give_up_rights();
+	if (!close_all_but(keep, sizeof(keep) / sizeof(keep[0])) || !is_limited())
 		return;
-	err = sym_dwarf_open(&d, l->data, l->code, false);
+	err = sym_dwarf_open(&d, l->data, l->code, more_memory(), limit_memory);
 	if (!answer(fd, err, NULL, 0) || err)
 		return;
 	while (recv(fd, &q, sizeof(q), MSG_WAITALL) == sizeof(q))
@@ -268,7 +316,7 @@ static void fail(struct sym_lines *l)
 
 static bool has_time(uid_t uid)
 {
-	const struct owner *o = rp_hash_find(&owners, &(uint32_t){ uid });
+	const struct owner *o = rp_hash_find(&owners, &(uint32_t){ rp_subuid_first(uid) });
 
 	return (!o || o->ns < OWNER_SECONDS * NS_PER_SECOND) &&
 	       ns_taken < ALL_SECONDS * NS_PER_SECOND;
@@ -277,7 +325,7 @@ static bool has_time(uid_t uid)
 static void spend(struct sym_lines *l, uint64_t ns)
 {
 	const uint64_t more = ns > l->ns ? ns - l->ns : 0;
-	struct owner *o = rp_hash_add(&owners, &(uint32_t){ l->data->owner });
+	struct owner *o = rp_hash_add(&owners, &(uint32_t){ rp_subuid_first(l->data->owner) });
 
 	if (o)
 		o->ns += more;
@@ -289,17 +337,18 @@ static void spend(struct sym_lines *l, uint64_t ns)
 
 static bool receive(const struct sym_lines *l, void *to, size_t n)
 {
-	const uint64_t until = rp_monotonic_ns() + WAIT_SECONDS * NS_PER_SECOND;
 	ssize_t k;
 
 	for (char *at = to; n;) {
 		struct pollfd p = { .fd = l->fd, .events = POLLIN };
 
 		if (poll(&p, 1, LOOK_MS) <= 0) {
-			if (rp_monotonic_ns() > until || rp_work_is_stopped())
+			if (rp_monotonic_ns() > l->until || rp_work_is_stopped())
 				return false;
 			continue;
 		}
+		if (rp_monotonic_ns() > l->until)
+			return false;
 		k = recv(l->fd, at, n, MSG_DONTWAIT);
 		if (k < 0 && (errno == EINTR || errno == EAGAIN))
 			continue;
@@ -314,9 +363,12 @@ static bool receive(const struct sym_lines *l, void *to, size_t n)
 /* False: it has ended, or no more is waited for. */
 static bool hear(struct sym_lines *l, struct answer *a)
 {
-	const bool is_heard = receive(l, a, sizeof(*a)) && a->n <= LINES_MOST;
+	bool is_heard;
 
-	spend(l, is_heard ? a->ns : FILE_SECONDS * NS_PER_SECOND);
+	l->until = rp_monotonic_ns() + WAIT_SECONDS * NS_PER_SECOND;
+	is_heard = receive(l, a, sizeof(*a)) && a->n <= LINES_MOST;
+	if (is_heard || !rp_work_is_stopped())
+		spend(l, is_heard ? a->ns : FILE_SECONDS * NS_PER_SECOND);
 	return is_heard;
 }
 
@@ -378,7 +430,7 @@ static int begin(struct sym_lines *l)
 	if (hear(l, &a) && !a.err)
 		return 0;
 	fail(l);
-	return a.err == -ENOMEM ? -ENOMEM : -ENODATA;
+	return -ENODATA;
 }
 
 int sym_lines_open(struct sym_lines **out, const struct sym_object *data,
@@ -392,8 +444,8 @@ int sym_lines_open(struct sym_lines **out, const struct sym_object *data,
 	*l = (struct sym_lines){ .data = data, .code = code, .fd = -1 };
 	if (data->fd < 0)
 		err = -ENODATA;
-	else if (sym_lines_may_name_others(data))
-		err = sym_dwarf_open(&l->here, data, code, true);
+	else if (sym_lines_are_ours(data))
+		err = sym_dwarf_open(&l->here, data, code, UINT64_MAX, NULL);
 	else
 		err = begin(l);
 	if (err) {

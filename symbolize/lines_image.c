@@ -65,6 +65,11 @@ bool sym_lines_may_name_others(const struct sym_object *data)
 	return is_ours(data->owner) && is_where_it_says(data);
 }
 
+bool sym_lines_are_ours(const struct sym_object *data)
+{
+	return is_ours(data->owner);
+}
+
 /* Whether nothing is there, or a plain file of ours. */
 static bool may_open(const char *dir, const char *name)
 {
@@ -73,11 +78,11 @@ static bool may_open(const char *dir, const char *name)
 	bool may;
 	int fd;
 
-	if (snprintf(path, sizeof(path), "%s/%s", dir, name) >= (int)sizeof(path))
+	if (snprintf(path, sizeof(path), "%s%s", dir, name) >= (int)sizeof(path))
 		return false;
 	fd = sym_proc_follow_here(path);
 	if (fd < 0)
-		return fd == -ENOENT;
+		return fd == -ENOENT || fd == -ENOTDIR;
 	may = !fstat(fd, &st) && is_ours(st.st_uid);
 	close(fd);
 	return may;
@@ -85,14 +90,19 @@ static bool may_open(const char *dir, const char *name)
 
 bool sym_lines_may_split(const struct sym_object *data, const char *dir, const char *name)
 {
-	char path[PATH_MAX];
+	char path[PATH_MAX], in[PATH_MAX];
 
-	if (!name || !read_path(data, path))
+	/* All units may be in one package. */
+	if (!name || !read_path(data, path) || !may_open(path, ".dwp"))
 		return false;
 	if (*name == '/')
 		return may_open("", name);
-	*strrchr(path, '/') = '\0';
-	return may_open(path, name) && dir && *dir == '/' && may_open(dir, name);
+	strrchr(path, '/')[1] = '\0';
+	if (!may_open(path, name))
+		return false;
+	return !dir ||
+	       (snprintf(in, sizeof(in), "%s%s/", *dir == '/' ? "" : path, dir) < (int)sizeof(in) &&
+		may_open(in, name));
 }
 
 /* ---- an image of it */

@@ -15,6 +15,8 @@
  * device: only for files of root and of those whom we work for.
  */
 bool sym_lines_may_name_others(const struct sym_object *data);
+/* It is one of theirs, wherever it is. */
+bool sym_lines_are_ours(const struct sym_object *data);
 /*
  * And of these the split unit @name, of a unit that was compiled in @dir, where the file of @data
  * is or there: whoever owns the directory may have put a pipe there.

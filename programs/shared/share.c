@@ -32,12 +32,13 @@ const struct asm_part rp_share_payer_part = { ASM_LINES(payer_lines) };
 static const struct asm_insn share_lines[] = {
 	MOV(R3, 1),
 	JEQ(R0, 0, .root),
-	/* Half of what the others have left: as many as there are left now. */
+	/* Seven eighths of what the others have left: seven times as many as there are left now. */
 	AND(R0, SHARE_USERS - 1),
 	LSH(R0, 3),
 	ADD_REG(R0, R1),
 	LDX(DW, R4, R1, ALL),
 	SUB_REG(R2, R4),
+	MUL(R2, 7),
 	LDX(DW, R4, R0, HAS),
 	JSGE_REG(R4, R2, .none),
 	ATOMIC_ADD(DW, R0, HAS, R3),

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Nobody has all the places of a map whose keys anyone can make up: the addresses of locks, the
- * results of functions. A user has at most half of what the others have left, as in
- * record/uid_share.h. Root is denied nothing.
+ * results of functions. A user has at most seven eighths of what the others have left, as mostly
+ * there is one. Root is denied nothing.
  *
  * Who pays is the user of the current task; in a namespace of users who made it, as there a user
  * without rights has 65,536 more, subuid(5). Namespaces in such ones count as one user.

@@ -76,9 +76,10 @@ fi
 
 # Of two users each has some of them, and of the time for their names.
 cat >"$tmp/user.py" <<'EOF'
-import ctypes, sys, time
+import ctypes, os, sys, time
 library = ctypes.CDLL(sys.argv[1])
-time.sleep(float(sys.argv[2]))
+while not os.path.exists(sys.argv[2]):
+    time.sleep(0.05)
 for i in range(int(sys.argv[4])):
     library.clCreateKernel(None, b'named_%d' % i, None)
 for i in range(int(sys.argv[3])):
@@ -87,13 +88,16 @@ EOF
 chmod 755 "$tmp"
 as() { exec setpriv "--reuid=$1" "--regid=$1" --clear-groups "${@:2}"; }
 if [ -x /usr/bin/python3 ] && (as 65533 test -r "$library"); then
-	as 65534 /usr/bin/python3 "$tmp/user.py" "$library" 1.5 70000 80000 &
+	as 65534 /usr/bin/python3 "$tmp/user.py" "$library" "$tmp/begin" 70000 80000 &
 	first=$!
-	as 65533 /usr/bin/python3 "$tmp/user.py" "$library" 14 100 0 &
+	as 65533 /usr/bin/python3 "$tmp/user.py" "$library" "$tmp/then" 100 0 &
 	second=$!
-	sleep 0.5
-	RUN_TIMEOUT=60 run "$rawprof" gpu --by kernel --format json -o "$tmp/json" -p $first,$second -d 17
-	wait $first $second
+	sleep 0.5 # so that both have mapped the library
+	recording gpu -v --by kernel --format json -o "$tmp/json" -p $first,$second -d 100
+	touch "$tmp/begin"
+	wait $first
+	touch "$tmp/then"
+	wait $second $recorder
 	is 'one user has half of the rows, another has some' "$(python3 -c 'import json, sys
 rows = json.load(open(sys.argv[1]))["rows"]
 print(*(sum(r["pid"] == int(pid) for r in rows) for pid in sys.argv[2:]))' "$tmp/json" $first $second)" '32768 100'

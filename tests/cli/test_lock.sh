@@ -242,7 +242,7 @@ if as 65533 test -x "$work/futexes"; then
 	}
 	everybody as 65534 "$work/futexes" 100000 1
 	holds 'one user takes all pairs that it can' \
-		"$(cell waits 'comm="futexes"') > 30000 && $(cell waits 'comm="futexes"') <= 32800"
+		"$(cell waits 'comm="futexes"') > 50000 && $(cell waits 'comm="futexes"') <= 57400"
 	is "one user takes all pairs that it can: another's are seen" "$(cell waits 'comm="other"')" 2000
 	# The uids of a range that is its own, subuid(5), are that user's.
 	# shellcheck disable=SC2317 # called
@@ -257,7 +257,7 @@ if as 65533 test -x "$work/futexes"; then
 	}
 	everybody subordinate
 	holds 'one user as many: they are one' \
-		"$(cell waits 'comm="futexes"') > 30000 && $(cell waits 'comm="futexes"') <= 32800"
+		"$(cell waits 'comm="futexes"') > 50000 && $(cell waits 'comm="futexes"') <= 57400"
 	is "one user as many: another's are seen" "$(cell waits 'comm="other"')" 2000
 else
 	skip 'one user takes all pairs that it can' 'cannot be another user here'

@@ -43,7 +43,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		fdes = NULL;
 	if (size & 1) /* of another user: in memory */
 		o->owner = 65534;
-	if (sym_dwarf_open(&dwarf, o, o, false))
+	if (sym_dwarf_open(&dwarf, o, o, UINT64_MAX, NULL))
 		dwarf = NULL;
 	for (size_t i = 0; i < o->code_count; i++) {
 		const struct sym_section *code = &o->code[i];

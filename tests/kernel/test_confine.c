@@ -301,8 +301,9 @@ static int forks(pid_t child)
 	if (!pid)
 		_exit(does_no_more());
 	EXPECT(waitpid(pid, &status, 0) == pid && !status);
-	EXPECT(!socketpair(AF_UNIX, SOCK_STREAM, 0, pair));
-	EXPECT(refused(socketpair(AF_INET, SOCK_STREAM, 0, pair)));
+	EXPECT(!socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair));
+	EXPECT(refused(socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, pair)));
+	EXPECT(refused(socketpair(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0, pair)));
 	EXPECT(refused(socket(AF_UNIX, SOCK_STREAM, 0)));
 	EXPECT(refused(syscall(SYS_clone, SIGCHLD | CLONE_NEWUSER, NULL, NULL, NULL, NULL)));
 	EXPECT(refused(

@@ -426,10 +426,29 @@ static int children(int signal)
 	return n;
 }
 
-/* There are eight at most; whoever had one before has lines all the same. */
+/* It has the file and the socket open, no rights, and makes no process. */
+START_TEST(test_has_nothing)
+{
+	struct opened o = { 0 };
+
+	if (!can_ask())
+		return;
+	write_honest("honest");
+	ck_assert_int_eq(open_lines("honest", &o), 0);
+	ask_honest(&o);
+	ck_assert_int_eq(children(0), 1);
+	run("p=$(cut -d ' ' -f 1 /proc/%d/task/*/children) && [ $(ls /proc/$p/fd | wc -l) = 2 ] && "
+	    "grep -q '^CapEff:.0*$' /proc/$p/status && grep -q '^CapPrm:.0*$' /proc/$p/status && "
+	    "grep -q '^Max processes *0 *0 ' /proc/$p/limits",
+	    (int)getpid());
+	close_lines(&o);
+}
+END_TEST
+
+/* There are sixteen at most; whoever had one before has lines all the same. */
 START_TEST(test_many)
 {
-	enum { FILES = 20 };
+	enum { FILES = 40 };
 	struct opened o[FILES] = { 0 };
 
 	if (!can_ask())
@@ -440,7 +459,7 @@ START_TEST(test_many)
 	for (int round = 0; round < 3; round++)
 		for (int i = 0; i < FILES; i++)
 			ask_honest(&o[i]);
-	ck_assert_int_gt(children(0), 7);
+	ck_assert_int_gt(children(0), 15);
 	for (int i = 0; i < FILES; i++)
 		close_lines(&o[i]);
 	/* They end by themselves, and the next question forgets them. */
@@ -498,6 +517,7 @@ int main(void)
 	tcase_add_test(t, test_memory_of_abbreviations);
 	tcase_add_test(t, test_time);
 	tcase_add_test(t, test_no_end);
+	tcase_add_test(t, test_has_nothing);
 	tcase_add_test(t, test_many);
 	tcase_add_test(t, test_stop);
 	return run_all(s, t);
