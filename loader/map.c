@@ -224,6 +224,7 @@ int rp_map_mmap(int fd, const struct asm_map *map, void **out, size_t *size)
 			"Linux 5.5)",
 			map->name ? map->name : "a map", strerror(-err));
 	}
+	madvise(at, bytes, MADV_DONTFORK);
 	*out = at;
 	*size = bytes;
 	return 0;

@@ -38,6 +38,7 @@ int rp_ring_open(int map_fd, uint32_t bytes, struct rp_ring **out)
 				(off_t)r->page);
 	if (r->producer_page == MAP_FAILED)
 		goto fail_producer;
+	madvise(r->consumer_page, r->page, MADV_DONTFORK); /* it is this process that reads */
 	r->data = r->producer_page + r->page;
 	*out = r;
 	return 0;

@@ -21,6 +21,8 @@ int record_window_write(struct map_window *w, int fd, uint64_t offset, const voi
 	w->at = mmap(NULL, WINDOW, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)w->first);
 	if (w->at == MAP_FAILED)
 		w->at = NULL; /* it is the last, which is shorter */
+	else
+		madvise(w->at, WINDOW, MADV_DONTFORK);
 	return rp_map_write(fd, offset, data, bytes);
 }
 

@@ -13,11 +13,13 @@
  */
 #include <dirent.h>
 #include <errno.h>
+#include <grp.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -50,6 +52,7 @@ enum {
 	LINES_MOST = SYM_INLINE_MAX + 1,
 };
 #define MEMORY_MOST (512ULL << 20)
+#define OWNER_TEXTS (32ULL << 20)
 
 struct question {
 	uint64_t vaddr;
@@ -59,7 +62,6 @@ struct question {
 struct answer {
 	int32_t err;
 	uint32_t n;
-	uint64_t ns; /* of CPU time, since it began */
 };
 /* A text of no bytes: NULL. */
 struct wire {
@@ -73,23 +75,45 @@ struct sym_lines {
 	int fd;			/* -1: it is not, or is no longer */
 	pid_t pid;
 	bool failed;
-	uint64_t ns;		  /* that it says it has taken */
+	uint64_t ns;		  /* of CPU time that it has taken */
 	uint64_t asked;		  /* the number of the last question, */
 	uint64_t until;		  /*   and until when it is waited for its answer */
 	struct sym_strings texts; /* of its answers */
+	uint64_t bytes;		  /*   and what they take */
 };
 
 static struct sym_lines *live[MOST_LIVE];
 static pid_t ending[MOST_ENDING];
 static uint64_t questions;
 
-/* The time that files of users have taken. */
+/* What files of users have taken: of time, and now of memory for texts. */
 struct owner {
 	uint32_t uid;
-	uint64_t ns;
+	uint64_t ns, bytes;
 };
 static struct hash_map owners = HASH_MAP(struct owner, uid);
 static uint64_t ns_taken;
+
+/* ---- whose, and what is left of it */
+
+static uid_t owner_of(const struct sym_lines *l)
+{
+	return rp_subuid_first(l->data->owner);
+}
+
+static uint64_t left(uint64_t most, uint64_t taken)
+{
+	return taken < most * NS_PER_SECOND ? most * NS_PER_SECOND - taken : 0;
+}
+
+/* Of its owner, and of all. */
+static uint64_t time_left(const struct sym_lines *l)
+{
+	const struct owner *o = rp_hash_find(&owners, &(uint32_t){ owner_of(l) });
+	const uint64_t own = left(OWNER_SECONDS, o ? o->ns : 0), all = left(ALL_SECONDS, ns_taken);
+
+	return own < all ? own : all;
+}
 
 /* ---- between the two */
 
@@ -179,16 +203,23 @@ static bool close_all_but(const int *keep, size_t n)
 	return all && !closedir(all);
 }
 
+/* Most are given up already, or nobody could be another user here: a filter refuses that. */
 static void give_up_rights(void)
 {
 	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	const struct __user_cap_data_struct none[2] = { 0 };
+	const uid_t nobody = 65534;
 
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	if (!geteuid())
+		(void)!(setgroups(0, NULL) || setresgid(nobody, nobody, nobody) ||
+			setresuid(nobody, nobody, nobody));
 	syscall(SYS_capset, &head, none);
 }
 
-static bool is_limited(void)
+static bool is_limited(uint64_t ns)
 {
+	const uint64_t seconds = 1 + ns / NS_PER_SECOND;
 	static const int faults[] = { SIGSEGV, SIGBUS, SIGABRT, SIGILL, SIGFPE };
 	const struct sigaction looks = { .sa_handler = look, .sa_flags = SA_RESTART },
 			       dies = { .sa_handler = SIG_DFL };
@@ -199,9 +230,10 @@ static bool is_limited(void)
 		sigaction(faults[i], &dies, NULL);
 	sigemptyset(&alarm);
 	sigaddset(&alarm, SIGALRM);
-	return !atexit(leave_at_once) && limit(RLIMIT_CPU, FILE_SECONDS) && limit(RLIMIT_CORE, 0) &&
-	       limit(RLIMIT_NPROC, 0) && !sigaction(SIGALRM, &looks, NULL) &&
-	       !sigprocmask(SIG_UNBLOCK, &alarm, NULL) &&
+	return !atexit(leave_at_once) &&
+	       limit(RLIMIT_CPU, seconds < FILE_SECONDS ? seconds : FILE_SECONDS) &&
+	       limit(RLIMIT_CORE, 0) && limit(RLIMIT_NPROC, 0) &&
+	       !sigaction(SIGALRM, &looks, NULL) && !sigprocmask(SIG_UNBLOCK, &alarm, NULL) &&
 	       !setitimer(ITIMER_REAL, &(struct itimerval){ often, often }, NULL);
 }
 
@@ -210,17 +242,9 @@ static uint16_t length(const char *text)
 	return (uint16_t)(text ? strnlen(text, TEXT_MOST) : 0);
 }
 
-static uint64_t cpu_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-	return (uint64_t)t.tv_sec * NS_PER_SECOND + (uint64_t)t.tv_nsec;
-}
-
 static bool answer(int fd, int err, const struct sym_line *lines, size_t n)
 {
-	const struct answer a = { .err = err, .n = (uint32_t)n, .ns = cpu_ns() };
+	const struct answer a = { .err = err, .n = (uint32_t)n };
 	struct wire wire[LINES_MOST];
 	bool is_sent;
 
@@ -243,9 +267,9 @@ static void serve(const struct sym_lines *l, int fd)
 	int err;
 
 	rp_work_watch(NULL, NULL); /* who asks looks at that */
-	give_up_rights();
-	if (!close_all_but(keep, sizeof(keep) / sizeof(keep[0])) || !is_limited())
+	if (!close_all_but(keep, sizeof(keep) / sizeof(keep[0])) || !is_limited(time_left(l)))
 		return;
+	give_up_rights();
 	err = sym_dwarf_open(&d, l->data, l->code, more_memory(), limit_memory);
 	if (!answer(fd, err, NULL, 0) || err)
 		return;
@@ -291,19 +315,39 @@ static void leave(struct sym_lines *l)
 	reap();
 }
 
-/* Where one more has a place: of whoever was asked longest ago, if need be. */
-static int place(void)
+/* How many there are of files of the same owner. */
+static int count_live(const struct sym_lines *l)
 {
-	int oldest = 0;
+	int n = 0;
+
+	for (int i = 0; i < MOST_LIVE; i++)
+		n += live[i] && owner_of(live[i]) == owner_of(l);
+	return n;
+}
+
+/*
+ * Where one more has a place, if need be of the one that was asked longest ago: of the owner who
+ * has most, which is the same one's if that has a quarter.
+ */
+static int place(const struct sym_lines *l)
+{
+	int at = 0, most = 0;
 
 	for (int i = 0; i < MOST_LIVE; i++) {
+		int n;
+
 		if (!live[i])
 			return i;
-		if (live[i]->asked < live[oldest]->asked)
-			oldest = i;
+		n = owner_of(live[i]) == owner_of(l) && count_live(l) >= MOST_LIVE / 4
+			    ? MOST_LIVE
+			    : count_live(live[i]);
+		if (n > most || (n == most && live[i]->asked < live[at]->asked)) {
+			most = n;
+			at = i;
+		}
 	}
-	leave(live[oldest]);
-	return oldest;
+	leave(live[at]);
+	return at;
 }
 
 static void fail(struct sym_lines *l)
@@ -314,23 +358,29 @@ static void fail(struct sym_lines *l)
 
 /* ---- here: time */
 
-static bool has_time(uid_t uid)
+/* What it says itself is not believed; it is known until it is reaped. */
+static uint64_t cpu_ns(pid_t pid)
 {
-	const struct owner *o = rp_hash_find(&owners, &(uint32_t){ rp_subuid_first(uid) });
+	struct timespec t = { 0 };
+	clockid_t clock;
 
-	return (!o || o->ns < OWNER_SECONDS * NS_PER_SECOND) &&
-	       ns_taken < ALL_SECONDS * NS_PER_SECOND;
+	if (clock_getcpuclockid(pid, &clock) || clock_gettime(clock, &t))
+		return 0;
+	return (uint64_t)t.tv_sec * NS_PER_SECOND + (uint64_t)t.tv_nsec;
 }
 
-static void spend(struct sym_lines *l, uint64_t ns)
+/* Waiting, since @began, costs a quarter of computing: the machine may be busy. */
+static void spend(struct sym_lines *l, uint64_t began)
 {
-	const uint64_t more = ns > l->ns ? ns - l->ns : 0;
-	struct owner *o = rp_hash_add(&owners, &(uint32_t){ rp_subuid_first(l->data->owner) });
+	const uint64_t waited = (rp_monotonic_ns() - began) / 4, ns = cpu_ns(l->pid),
+		       computed = ns > l->ns ? ns - l->ns : 0,
+		       more = computed > waited ? computed : waited;
+	struct owner *o = rp_hash_add(&owners, &(uint32_t){ owner_of(l) });
 
 	if (o)
 		o->ns += more;
 	ns_taken += more;
-	l->ns = ns;
+	l->ns += computed;
 }
 
 /* ---- here: questions */
@@ -363,16 +413,34 @@ static bool receive(const struct sym_lines *l, void *to, size_t n)
 /* False: it has ended, or no more is waited for. */
 static bool hear(struct sym_lines *l, struct answer *a)
 {
-	bool is_heard;
-
 	l->until = rp_monotonic_ns() + WAIT_SECONDS * NS_PER_SECOND;
-	is_heard = receive(l, a, sizeof(*a)) && a->n <= LINES_MOST;
-	if (is_heard || !rp_work_is_stopped())
-		spend(l, is_heard ? a->ns : FILE_SECONDS * NS_PER_SECOND);
-	return is_heard;
+	return receive(l, a, sizeof(*a)) && a->n <= LINES_MOST;
 }
 
-/* NULL: it has none, or there is no memory. */
+/* NULL: its owner has no room for it, or there is no memory. They are kept until it is closed. */
+static const char *keep_text(struct sym_lines *l, const char *text, size_t n)
+{
+	struct owner *o = rp_hash_add(&owners, &(uint32_t){ owner_of(l) });
+	const char *kept = sym_strings_find(&l->texts, text, n);
+	const uint64_t more = 2 * (n + 1); /* in their chunks */
+
+	if (kept || !o || o->bytes + more > OWNER_TEXTS || !rp_memory_take(more))
+		return kept;
+	o->bytes += more;
+	l->bytes += more;
+	return sym_strings_add(&l->texts, text, n);
+}
+
+static void forget_texts(struct sym_lines *l)
+{
+	struct owner *o = l->bytes ? rp_hash_find(&owners, &(uint32_t){ owner_of(l) }) : NULL;
+
+	if (o)
+		o->bytes -= l->bytes;
+	rp_memory_give(l->bytes);
+	sym_strings_free(&l->texts);
+}
+
 static bool hear_text(struct sym_lines *l, uint16_t n, const char **out)
 {
 	char text[TEXT_MOST];
@@ -381,7 +449,7 @@ static bool hear_text(struct sym_lines *l, uint16_t n, const char **out)
 	if (n > sizeof(text) || !receive(l, text, n))
 		return false;
 	if (n && !memchr(text, '\0', n))
-		*out = sym_strings_add(&l->texts, text, n);
+		*out = keep_text(l, text, n);
 	return true;
 }
 
@@ -398,36 +466,37 @@ static bool hear_lines(struct sym_lines *l, size_t n, struct sym_line *out)
 	return is_heard;
 }
 
-/* 0; -ENODATA: nothing is to be had of it. */
+/* 0; -ENODATA: nothing is to be had of it; -EAGAIN: not now. */
 static int begin(struct sym_lines *l)
 {
+	const uint64_t began = rp_monotonic_ns();
 	struct answer a = { 0 };
+	bool is_heard;
 	int pair[2], at;
 
-	if (l->failed || !has_time(l->data->owner) || reap() > MOST_ENDING / 2 ||
-	    socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
+	if (l->failed || !time_left(l))
 		return -ENODATA;
-	at = place();
+	if (reap() > MOST_ENDING / 2 || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
+		return -EAGAIN;
+	at = place(l);
 	parent = getpid();
 	asker = pair[1];
 	l->pid = fork();
 	if (!l->pid) {
-		close(pair[0]);
-		for (int i = 0; i < MOST_LIVE; i++)
-			if (live[i])
-				close(live[i]->fd);
 		serve(l, pair[1]);
 		_exit(EXIT_SUCCESS);
 	}
 	close(pair[1]);
 	if (l->pid < 0) {
 		close(pair[0]);
-		return -ENODATA;
+		return -EAGAIN;
 	}
 	l->fd = pair[0];
 	l->ns = 0;
 	live[at] = l;
-	if (hear(l, &a) && !a.err)
+	is_heard = hear(l, &a);
+	spend(l, began);
+	if (is_heard && !a.err)
 		return 0;
 	fail(l);
 	return -ENODATA;
@@ -448,7 +517,7 @@ int sym_lines_open(struct sym_lines **out, const struct sym_object *data,
 		err = sym_dwarf_open(&l->here, data, code, UINT64_MAX, NULL);
 	else
 		err = begin(l);
-	if (err) {
+	if (err && err != -EAGAIN) {
 		sym_lines_close(l);
 		return err;
 	}
@@ -462,7 +531,7 @@ void sym_lines_close(struct sym_lines *l)
 		return;
 	leave(l);
 	sym_dwarf_close(l->here);
-	sym_strings_free(&l->texts);
+	forget_texts(l);
 	free(l);
 }
 
@@ -470,18 +539,25 @@ size_t sym_lines_find(struct sym_lines *l, uint64_t vaddr, bool inlined, struct 
 		      size_t max, bool *failed)
 {
 	const struct question q = { vaddr, inlined, (uint32_t)max };
+	int err = l->here || l->fd >= 0 ? 0 : begin(l);
 	struct answer a = { 0 };
+	uint64_t began;
+	bool is_heard;
 
-	*failed = false;
+	*failed = err == -ENODATA;
 	if (l->here)
 		return sym_dwarf_find(l->here, vaddr, inlined, out, max);
+	if (err || !max)
+		return 0;
 	l->asked = ++questions;
-	if (max && has_time(l->data->owner) && (l->fd >= 0 || !begin(l)) &&
-	    send_all(l->fd, &q, sizeof(q)) && hear(l, &a) && a.n <= max && hear_lines(l, a.n, out))
-		return a.n;
-	fail(l);
-	*failed = true;
-	return 0;
+	began = rp_monotonic_ns();
+	is_heard = time_left(l) && send_all(l->fd, &q, sizeof(q)) && hear(l, &a) && a.n <= max &&
+		   hear_lines(l, a.n, out);
+	spend(l, began);
+	*failed = !is_heard;
+	if (!is_heard)
+		fail(l);
+	return is_heard ? a.n : 0;
 }
 
 #else /* HAVE_LIBDW */

@@ -70,7 +70,35 @@ bool sym_lines_are_ours(const struct sym_object *data)
 	return is_ours(data->owner);
 }
 
-/* Whether nothing is there, or a plain file of ours. */
+/*
+ * Whether others may put something there, or in the place of what is: a directory on the way is
+ * theirs, or they may write to it, more than to one that keeps what is there from them (t). @path
+ * is cut off. A link may lead anywhere.
+ */
+static bool may_change(char *path, bool is_missing)
+{
+	struct stat st;
+	char *slash;
+
+	while ((slash = strrchr(path, '/'))) {
+		*slash = '\0';
+		if (lstat(*path ? path : "/", &st)) {
+			if (errno != ENOENT)
+				return true;
+			is_missing = true;
+			continue;
+		}
+		if (!S_ISDIR(st.st_mode) || !is_ours(st.st_uid))
+			return true;
+		if ((st.st_mode & S_IWOTH || (st.st_mode & S_IWGRP && st.st_gid != st.st_uid)) &&
+		    (is_missing || !(st.st_mode & S_ISVTX)))
+			return true;
+		is_missing = false;
+	}
+	return false;
+}
+
+/* Whether nothing is there, or a plain file of ours, and stays so. */
 static bool may_open(const char *dir, const char *name)
 {
 	char path[PATH_MAX];
@@ -81,11 +109,10 @@ static bool may_open(const char *dir, const char *name)
 	if (snprintf(path, sizeof(path), "%s%s", dir, name) >= (int)sizeof(path))
 		return false;
 	fd = sym_proc_follow_here(path);
-	if (fd < 0)
-		return fd == -ENOENT || fd == -ENOTDIR;
-	may = !fstat(fd, &st) && is_ours(st.st_uid);
-	close(fd);
-	return may;
+	may = fd < 0 ? fd == -ENOENT : !fstat(fd, &st) && is_ours(st.st_uid);
+	if (fd >= 0)
+		close(fd);
+	return may && !may_change(path, fd < 0);
 }
 
 bool sym_lines_may_split(const struct sym_object *data, const char *dir, const char *name)

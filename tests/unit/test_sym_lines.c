@@ -13,201 +13,13 @@
 
 #include "base/budget.h"
 #include "symbolize/lines_aside.h"
+#include "dwarf_made.h"
 
 /* So that memory ends in the tests as it does in the product. */
 const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {
 	return "allocator_may_return_null=1";
-}
-
-enum { CODE = 0x1000, CODE_BYTES = 0x1000, ANOTHER_USER = 1234 };
-/* DWARF 5, sections 7.5.3 to 7.5.6 */
-enum {
-	TAG_UNIT = 0x11,
-	TAG_NAMESPACE = 0x39,
-	TAG_VARIABLE = 0x34,
-	AT_SIBLING = 0x01,
-	AT_LINES = 0x10,
-	AT_LOW = 0x11,
-	AT_HIGH = 0x12,
-	AT_DIRECTORY = 0x1b,
-	FORM_ADDRESS = 0x01,
-	FORM_DATA8 = 0x07,
-	FORM_STRING = 0x08,
-	FORM_REF4 = 0x13,
-	FORM_OFFSET = 0x17,
-};
-
-struct bytes {
-	unsigned char *at;
-	size_t n, capacity;
-};
-
-static void put(struct bytes *b, const void *from, size_t n)
-{
-	if (b->n + n > b->capacity) {
-		b->capacity = 2 * (b->n + n);
-		b->at = realloc(b->at, b->capacity);
-		ck_assert_ptr_nonnull(b->at);
-	}
-	memcpy(b->at + b->n, from, n);
-	b->n += n;
-}
-
-static void put1(struct bytes *b, unsigned int value)
-{
-	put(b, &(uint8_t){ (uint8_t)value }, 1);
-}
-
-static void put4(struct bytes *b, size_t value)
-{
-	put(b, &(uint32_t){ (uint32_t)value }, 4);
-}
-
-static void put8(struct bytes *b, uint64_t value)
-{
-	put(b, &value, 8);
-}
-
-static void put_text(struct bytes *b, const char *text)
-{
-	put(b, text, strlen(text) + 1);
-}
-
-/* A tag, whether it has children, and pairs of attribute and form up to a 0. */
-static void put_abbreviation(struct bytes *b, const unsigned char *code)
-{
-	size_t n = 3;
-
-	while (code[n])
-		n += 2;
-	put(b, code, n);
-	put(b, "\0", 2);
-}
-
-/* ---- the three sections */
-
-struct debug {
-	struct bytes abbrev, info, line;
-};
-
-static void begin_unit(struct debug *d)
-{
-	put4(&d->info, 0);
-	put(&d->info, &(uint16_t){ 4 }, 2);
-	put4(&d->info, 0);
-	put1(&d->info, 8);
-}
-
-static void end_unit(struct debug *d, size_t at)
-{
-	memcpy(d->info.at + at, &(uint32_t){ (uint32_t)(d->info.n - at - 4) }, 4);
-}
-
-/* Of all that is there, but for its end. */
-static void put_unit(struct debug *d, const char *directory)
-{
-	begin_unit(d);
-	put1(&d->info, 1);
-	put8(&d->info, CODE);
-	put8(&d->info, CODE_BYTES);
-	put4(&d->info, 0);
-	put(&d->info, directory, strlen(directory));
-}
-
-static void put_abbreviations(struct debug *d)
-{
-	static const unsigned char unit[] = {
-		1,	    TAG_UNIT, 1,	   AT_LOW,	 FORM_ADDRESS, AT_HIGH,
-		FORM_DATA8, AT_LINES, FORM_OFFSET, AT_DIRECTORY, FORM_STRING,  0
-	};
-
-	put_abbreviation(&d->abbrev, unit);
-}
-
-/* All of the code is line 14 of a file; of so many files in a directory of so long a name. */
-static void put_lines(struct debug *d, size_t directory, uint32_t files)
-{
-	static const unsigned char head[] = { 1, 1, 1, 0xfb, 14, 13, 0, 1, 1,
-					      1, 1, 0, 0,    0,	 1,  0, 0, 1 };
-	struct bytes h = { 0 }, p = { 0 };
-	char *name = malloc(directory + 1);
-
-	ck_assert_ptr_nonnull(name);
-	put(&h, head, sizeof(head));
-	memset(name, 'd', directory);
-	name[directory] = '\0';
-	if (directory)
-		put_text(&h, name);
-	put1(&h, 0);
-	for (uint32_t i = 0; i < files; i++) {
-		put_text(&h, "f");
-		put1(&h, directory ? 1 : 0);
-		put(&h, "\0", 2);
-	}
-	put1(&h, 0);
-	put(&p, "\0\11\2", 3); /* DW_LNE_set_address */
-	put8(&p, CODE);
-	put(&p, "\3\15\1\2\200\40\0\1\1", 9); /* 13 lines on, a row, 0x1000 bytes on, the end */
-	put4(&d->line, 2 + 4 + h.n + p.n);
-	put(&d->line, &(uint16_t){ 4 }, 2);
-	put4(&d->line, h.n);
-	put(&d->line, h.at, h.n);
-	put(&d->line, p.at, p.n);
-	free(name);
-	free(h.at);
-	free(p.at);
-}
-
-/* The info is what lies at the end, which is at a multiple of @align. */
-static void write_debug(const char *name, struct debug *d, size_t align)
-{
-	static const char names[] = "\0.text\0.debug_abbrev\0.debug_line\0.debug_info\0.shstrtab";
-	const struct bytes *parts[] = { &d->abbrev, &d->line, &d->info };
-	static const uint32_t name_of[] = { 7, 21, 33 };
-	Elf64_Shdr sh[6] = { 0 };
-	Elf64_Ehdr eh = { .e_type = ET_EXEC,
-			  .e_machine = EM_X86_64,
-			  .e_version = 1,
-			  .e_ehsize = sizeof(eh),
-			  .e_shentsize = sizeof(*sh),
-			  .e_shoff = sizeof(eh),
-			  .e_shnum = 6,
-			  .e_shstrndx = 5 };
-	size_t at = sizeof(eh) + sizeof(sh) + sizeof(names);
-	const size_t all = d->abbrev.n + d->line.n + d->info.n;
-	FILE *f = fopen(in_dir(name), "w");
-
-	ck_assert_ptr_nonnull(f);
-	memcpy(eh.e_ident, ELFMAG "\2\1\1", 7);
-	sh[1] = (Elf64_Shdr){ .sh_name = 1,
-			      .sh_type = SHT_NOBITS,
-			      .sh_flags = SHF_ALLOC | SHF_EXECINSTR,
-			      .sh_addr = CODE,
-			      .sh_size = CODE_BYTES };
-	sh[5] = (Elf64_Shdr){ .sh_name = 45,
-			      .sh_type = SHT_STRTAB,
-			      .sh_offset = at - sizeof(names),
-			      .sh_size = sizeof(names) };
-	at = (at + all + align - 1) / align * align - all;
-	for (int i = 0; i < 3; i++) {
-		sh[2 + i] = (Elf64_Shdr){ .sh_name = name_of[i],
-					  .sh_type = SHT_PROGBITS,
-					  .sh_offset = at,
-					  .sh_size = parts[i]->n,
-					  .sh_addralign = 1 };
-		ck_assert_int_eq(fseek(f, (long)at, SEEK_SET), 0);
-		ck_assert_uint_eq(fwrite(parts[i]->at, 1, parts[i]->n, f), parts[i]->n);
-		at += parts[i]->n;
-		free(parts[i]->at);
-	}
-	rewind(f);
-	ck_assert_uint_eq(fwrite(&eh, sizeof(eh), 1, f), 1);
-	ck_assert_uint_eq(fwrite(sh, sizeof(sh), 1, f), 1);
-	ck_assert_uint_eq(fwrite(names, sizeof(names), 1, f), 1);
-	ck_assert_int_eq(fclose(f), 0);
-	ck_assert_int_eq(chown(in_dir(name), ANOTHER_USER, ANOTHER_USER), 0);
 }
 
 /* ---- questions */
@@ -250,7 +62,7 @@ static void write_honest(const char *name)
 	put_unit(&d, "/c");
 	put(&d.info, "\0", 2);
 	end_unit(&d, 0);
-	put_lines(&d, 0, 1);
+	put_lines(&d, 0, 1, false);
 	write_debug(name, &d, 1);
 }
 
@@ -313,9 +125,43 @@ START_TEST(test_memory_of_names)
 	put_unit(&d, "/c");
 	put(&d.info, "\0", 2);
 	end_unit(&d, 0);
-	put_lines(&d, 65536, 100000);
+	put_lines(&d, 65536, 100000, false);
 	write_debug("names", &d, 1);
 	ask_hostile("names");
+}
+END_TEST
+
+/* Each answer is another path of 4,000 bytes: they are kept here, as far as there is room. */
+START_TEST(test_memory_of_texts)
+{
+	struct opened o = { 0 };
+	struct sym_line line = { 0 };
+	struct debug d = { 0 };
+	uint64_t before;
+	uint32_t kept = 0;
+	bool failed;
+
+	if (!can_ask())
+		return;
+	put_abbreviations(&d);
+	put1(&d.abbrev, 0);
+	put_unit(&d, "/c");
+	put(&d.info, "\0", 2);
+	end_unit(&d, 0);
+	put_lines(&d, 4000, CODE_BYTES, true);
+	write_debug("texts", &d, 1);
+	ck_assert_int_eq(open_lines("texts", &o), 0);
+	before = peak();
+	for (uint64_t at = CODE; at < CODE + CODE_BYTES; at++) {
+		sym_lines_find(o.lines, at, false, &line, 1, &failed);
+		ck_assert(!failed);
+		kept += line.file != NULL;
+	}
+	ck_assert_uint_gt(kept, 1000);
+	ck_assert_uint_lt(kept, CODE_BYTES / 2);
+	ck_assert_uint_lt(peak() - before, 100 << 10);
+	close_lines(&o);
+	ck_assert_uint_eq(rp_memory_taken(), 0);
 }
 END_TEST
 
@@ -377,7 +223,7 @@ START_TEST(test_time)
 		put1(&d.info, 4);
 	put(&d.info, "\0\0", 3);
 	end_unit(&d, 0);
-	put_lines(&d, 0, 1);
+	put_lines(&d, 0, 1, false);
 	write_debug("time", &d, 1);
 	ask_hostile("time");
 }
@@ -397,7 +243,7 @@ START_TEST(test_no_end)
 	put1(&d.abbrev, 0);
 	put_unit(&d, "cccc");
 	end_unit(&d, 0);
-	put_lines(&d, 0, 1);
+	put_lines(&d, 0, 1, false);
 	write_debug("no end", &d, 2 << 20);
 	ck_assert_int_eq(open_lines("no end", &o), 0);
 	ck_assert_uint_eq(sym_lines_find(o.lines, CODE + 1, false, &line, 1, &failed), 1);
@@ -426,6 +272,19 @@ static int children(int signal)
 	return n;
 }
 
+static int first_child(void)
+{
+	char path[64], line[4096] = "";
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
+	f = fopen(path, "r");
+	ck_assert_ptr_nonnull(f);
+	ck_assert_ptr_nonnull(fgets(line, sizeof(line), f));
+	fclose(f);
+	return atoi(line);
+}
+
 /* It has the file and the socket open, no rights, and makes no process. */
 START_TEST(test_has_nothing)
 {
@@ -437,10 +296,10 @@ START_TEST(test_has_nothing)
 	ck_assert_int_eq(open_lines("honest", &o), 0);
 	ask_honest(&o);
 	ck_assert_int_eq(children(0), 1);
-	run("p=$(cut -d ' ' -f 1 /proc/%d/task/*/children) && [ $(ls /proc/$p/fd | wc -l) = 2 ] && "
-	    "grep -q '^CapEff:.0*$' /proc/$p/status && grep -q '^CapPrm:.0*$' /proc/$p/status && "
-	    "grep -q '^Max processes *0 *0 ' /proc/$p/limits",
-	    (int)getpid());
+	run("[ $(ls /proc/%d/fd | wc -l) = 2 ] && cd /proc/%d && grep -q '^CapEff:.0*$' status && "
+	    "grep -q '^CapPrm:.0*$' status && grep -q '^Uid:.65534' status && "
+	    "grep -q '^NoNewPrivs:.1' status && grep -q '^Max processes *0 *0 ' limits",
+	    first_child(), first_child());
 	close_lines(&o);
 }
 END_TEST
@@ -469,6 +328,34 @@ START_TEST(test_many)
 		close_lines(&o[0]);
 	}
 	ck_assert_int_le(children(0), 1);
+}
+END_TEST
+
+/* One user has not all places: another's is there as long as it is asked. */
+START_TEST(test_places)
+{
+	enum { FILES = 40 };
+	struct opened o[FILES] = { 0 }, other = { 0 };
+	int first;
+
+	if (!can_ask())
+		return;
+	owner = ANOTHER_USER + 1;
+	write_honest("another");
+	owner = ANOTHER_USER;
+	write_honest("honest");
+	ck_assert_int_eq(open_lines("another", &other), 0);
+	ask_honest(&other);
+	first = first_child();
+	for (int i = 0; i < FILES; i++) {
+		ck_assert_int_eq(open_lines("honest", &o[i]), 0);
+		ask_honest(&o[i]);
+	}
+	ask_honest(&other);
+	run("grep -q '^State:.[RS]' /proc/%d/status", first);
+	for (int i = 0; i < FILES; i++)
+		close_lines(&o[i]);
+	close_lines(&other);
 }
 END_TEST
 
@@ -514,11 +401,13 @@ int main(void)
 	tcase_set_timeout(t, 120);
 	tcase_add_test(t, test_honest);
 	tcase_add_test(t, test_memory_of_names);
+	tcase_add_test(t, test_memory_of_texts);
 	tcase_add_test(t, test_memory_of_abbreviations);
 	tcase_add_test(t, test_time);
 	tcase_add_test(t, test_no_end);
 	tcase_add_test(t, test_has_nothing);
 	tcase_add_test(t, test_many);
+	tcase_add_test(t, test_places);
 	tcase_add_test(t, test_stop);
 	return run_all(s, t);
 }
