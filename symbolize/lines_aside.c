@@ -204,7 +204,7 @@ static bool close_all_but(const int *keep, size_t n)
 }
 
 /* Most are given up already, or nobody could be another user here: a filter refuses that. */
-static void give_up_rights(void)
+static bool give_up_rights(void)
 {
 	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	const struct __user_cap_data_struct none[2] = { 0 };
@@ -214,7 +214,7 @@ static void give_up_rights(void)
 	if (!geteuid())
 		(void)!(setgroups(0, NULL) || setresgid(nobody, nobody, nobody) ||
 			setresuid(nobody, nobody, nobody));
-	syscall(SYS_capset, &head, none);
+	return !syscall(SYS_capset, &head, none);
 }
 
 static bool is_limited(uint64_t ns)
@@ -267,9 +267,9 @@ static void serve(const struct sym_lines *l, int fd)
 	int err;
 
 	rp_work_watch(NULL, NULL); /* who asks looks at that */
-	if (!close_all_but(keep, sizeof(keep) / sizeof(keep[0])) || !is_limited(time_left(l)))
+	if (!close_all_but(keep, sizeof(keep) / sizeof(keep[0])) || !is_limited(time_left(l)) ||
+	    !give_up_rights())
 		return;
-	give_up_rights();
 	err = sym_dwarf_open(&d, l->data, l->code, more_memory(), limit_memory);
 	if (!answer(fd, err, NULL, 0) || err)
 		return;

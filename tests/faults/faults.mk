@@ -2,7 +2,7 @@
 # Faults injected into rawprof (tests/faults/main.c), and SIGKILL at random moments. Included by the Makefile.
 
 FAULTS_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(filter-out %/target.c %/preload.c,$(wildcard tests/faults/*.c)))
-FAULTS     := $(addprefix $(BUILD)/faults/,faults target preload.so) $(BUILD)/workloads/bpforphans
+FAULTS     := $(addprefix $(BUILD)/faults/,faults target others preload.so) $(BUILD)/workloads/bpforphans
 
 $(BUILD)/faults/faults: $(FAULTS_OBJ)
 	$(call say,LD,$@)
@@ -11,6 +11,9 @@ $(BUILD)/faults/target: tests/faults/target.c tests/workloads/usdt.h $(BUILD)/wo
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D) && $(CC) $(WORK_CFLAGS) -Wl,-rpath,'$$ORIGIN/../workloads/cuda' \
 		-Wl,-rpath-link,$(BUILD)/workloads/cuda -o $@ $(filter-out %.h,$^)
+# Another user's, whose lines are read by a process of their own.
+$(BUILD)/faults/others: $(BUILD)/faults/target
+	$(Q)cp $< $@ && { chown 1234 $@ 2>/dev/null || :; }
 # Its own frames are where it begins to look at the stack.
 $(BUILD)/faults/preload.so: tests/faults/preload.c tests/faults/sites.h
 	$(call say,CC,$<)

@@ -4,6 +4,7 @@
  * add a row:
  *
  *	the arguments	@prog is a program that does a little of everything and ends (target.c),
+ *			@others the same as a file of another user,
  *			@pid a process that does it for ever, @out a file for the result,
  *			@port of TCP, of its own,
  *			@windows a directory for files of windows, @saved a saved profile
@@ -33,6 +34,7 @@ const struct row rows[] = {
 	{ "cpu -F 999 -d 0.1 -p @pid", TEXT, { "faults_burn", LEDGER, ENDS } },
 	{ "cpu -F 999 -d 0.1 -p @pid", TEXT, { "faults_burn", LEDGER, ENDS }, .cold = true },
 	{ "cpu -F 999 --lines --inline -- @prog", TEXT, { "faults_burn.*target\\.c", LEDGER, ENDS } },
+	{ "cpu -F 999 --lines --inline -- @others", TEXT, { "faults_burn.*target\\.c", LEDGER, ENDS } },
 	{ "cpu -F 999 -d 0.1 -C 0", TEXT, { LEDGER, ENDS } },
 	{ "cpu -e page-faults -c 1 -- @prog", TEXT, { "faults_touch", LEDGER, ENDS } },
 	{ "cpu -e sched:sched_switch -n 200 -- @prog", TEXT, { "faults_sleep", LEDGER, ENDS } },

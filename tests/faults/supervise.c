@@ -138,6 +138,8 @@ static void make_arguments(const struct run *run, char *words, size_t size, char
 	while (*in && n < size - 600) {
 		if (!strncmp(in, "@prog", 5))
 			n += (size_t)sprintf(words + n, "%s/faults/target", places.build), in += 5;
+		else if (!strncmp(in, "@others", 7))
+			n += (size_t)sprintf(words + n, "%s/faults/others", places.build), in += 7;
 		else if (!strncmp(in, "@pid", 4))
 			n += (size_t)sprintf(words + n, "%d", run->target), in += 4;
 		else if (!strncmp(in, "@out", 4))
