@@ -65,8 +65,9 @@ static void report_debug_files(const struct recording *rec)
 	n = sym_user_unreadable_source(rec->user, &path);
 	if (n)
 		rp_log(RP_WARN,
-		       "no source lines of %s%s: the debug data is damaged, takes too much time or "
-		       "memory, or is packed as this libdw cannot read it (zstd needs elfutils 0.189)",
+		       "no source lines of %s%s: the debug data is damaged, takes too much "
+		       "time or memory, or is packed as this libdw cannot read it (zstd needs "
+		       "elfutils 0.189)",
 		       path, n > 1 ? " and others" : "");
 	n = rec->demangler ? sym_demangler_given_up(rec->demangler) : 0;
 	if (n)
