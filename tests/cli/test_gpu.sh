@@ -98,9 +98,11 @@ if [ -x /usr/bin/python3 ] && (as 65533 test -r "$library"); then
 	wait $first
 	touch "$tmp/then"
 	wait $second $recorder
+	# On a busy machine what is read only once the first has ended is of a process that was nobody's.
 	is 'one user has half of the rows, another has some' "$(python3 -c 'import json, sys
 rows = json.load(open(sys.argv[1]))["rows"]
-print(*(sum(r["pid"] == int(pid) for r in rows) for pid in sys.argv[2:]))' "$tmp/json" $first $second)" '32768 100'
+n = [sum(r["pid"] == int(pid) for r in rows) for pid in sys.argv[2:]]
+print(32768 <= n[0] <= 32768 + 16384, n[1])' "$tmp/json" $first $second)" 'True 100'
 	has 'one user has half of the rows: it is said' "$err" 'user 65534 has taken its share of the rows'
 	has "names of one user's kernels take so much time" "$err" 'user 65534 has taken its share of the time for names of kernels'
 else

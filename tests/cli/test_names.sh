@@ -16,7 +16,7 @@ fi
 if printf 'void n%s(void) { for (;;) ; }\nint main(void) { n%s(); }\n' "$(printf '%05000d' 0)" "$(printf '%05000d' 0)" |
 	gcc -x c -fno-inline -o "$tmp/long" - 2>/dev/null; then
 	folded --no-demangle -F 999 -d 1 -- "$tmp/long"
-	is '--no-demangle: a symbol of 5,001 bytes is cut' "$(grep -oE ';n0{4092}\.\.\.( |;)' "$out" | wc -l)" 1
+	is '--no-demangle: a symbol of 5,001 bytes is cut' "$(grep -oE ';n0{4092}\.\.\.( |;)' "$out" | tr ';' ' ' | sort -u | wc -l)" 1
 else
 	skip '--no-demangle: a symbol of 5,001 bytes' 'gcc is not installed'
 fi
