@@ -84,12 +84,16 @@ samples=$(python3 -c "import json; p = json.load(open('$tmp/cpu.json')); print(s
 holds 'CPU time is never more than the time' "$cpu > 0 && $cpu <= 1.1 * $wall && 0${samples:-0} > 0"
 
 # ---- what is dear is measured in slices
-"$work/pingpong" 60 >/dev/null & # switches as fast as they come
+"$work/pingpong" 300 >/dev/null & # switches as fast as they come
 dear=$!
-run "$rawprof" top -i 1 -d 9.2
-has 'waits that are many are measured in slices' "$out" '"source":"waits","state":"runs in slices"'
-# Slices of some 5 ms stand for 200 times as much; on a busy machine pingpong runs in some of them and not in others.
+# Slices of some 5 ms stand for 200 times as much; on a busy machine pingpong runs in some of them and not in others,
+# and one whose host is busy too may stand still for most of the time.
 slices="[w for w in d[2:] if w['waits'] and w['machine']['context_switches']]"
+for _ in 1 2 3; do
+	run "$rawprof" top -i 1 -d 9.2
+	[ "$(json "len($slices)")" -gt 2 ] && break
+done
+has 'waits that are many are measured in slices' "$out" '"source":"waits","state":"runs in slices"'
 holds 'and stand for all of them' "$(json "len($slices)") > 2 &&
 	$(json "sum(r['waits'] for w in $slices for r in w['waits'])") > 0.02 * $(json "sum(w['machine']['context_switches'] for w in $slices)") &&
 	$(json "sum(r['waits'] for w in $slices for r in w['waits'])") < 20 * $(json "sum(w['machine']['context_switches'] for w in $slices)")"
