@@ -392,13 +392,13 @@ static bool receive(const struct sym_lines *l, void *to, size_t n)
 	for (char *at = to; n;) {
 		struct pollfd p = { .fd = l->fd, .events = POLLIN };
 
+		if (rp_monotonic_ns() > l->until)
+			return false;
 		if (poll(&p, 1, LOOK_MS) <= 0) {
-			if (rp_monotonic_ns() > l->until || rp_work_is_stopped())
+			if (rp_work_is_stopped())
 				return false;
 			continue;
 		}
-		if (rp_monotonic_ns() > l->until)
-			return false;
 		k = recv(l->fd, at, n, MSG_DONTWAIT);
 		if (k < 0 && (errno == EINTR || errno == EAGAIN))
 			continue;

@@ -4,6 +4,7 @@
  * verdicts, and a thousand made-up pairs of profiles, of which next to none may say anything.
  */
 #include "base/clock.h"
+#include "slower.h"
 #include "test_diff_made.h"
 
 enum { FUNCTIONS = 40 };
@@ -188,14 +189,6 @@ START_TEST(renamed_programs)
 				     "busy"));
 }
 END_TEST
-
-/* So many times under valgrind. */
-static uint64_t slower(void)
-{
-	const char *times = getenv("CK_TIMEOUT_MULTIPLIER");
-
-	return times ? strtoull(times, NULL, 10) : 1;
-}
 
 /* Names of processes are looked for in a set: each of one side beside each of the other is long. */
 START_TEST(many_processes)

@@ -20,6 +20,7 @@
 #include <rawprof/symbolize.h>
 
 #include "base/clock.h"
+#include "slower.h"
 
 static char dir[] = "/tmp/test_sym_functions.XXXXXX";
 
@@ -391,14 +392,6 @@ static bool skip_all(void *ctx, const struct sym_mapped_functions *m)
 	(void)m;
 	++*(int *)ctx;
 	return true;
-}
-
-/* So many times under valgrind. */
-static uint64_t slower(void)
-{
-	const char *times = getenv("CK_TIMEOUT_MULTIPLIER");
-
-	return times ? strtoull(times, NULL, 10) : 1;
 }
 
 /* As many files as a process can map, each of them twice: no file is compared with all others. */
