@@ -12,10 +12,10 @@
 #include <rawprof/asm.h>
 #include <rawprof/loader.h>
 
+#include "base/rights.h"
 #include "base/text.h"
 #include "commands.h"
 #include "option_rows.h"
-#include "record/confine.h"
 #include "record/recording.h"
 
 static void usage(FILE *out)
@@ -77,7 +77,7 @@ static int run(const struct command *c, int argc, char **argv)
 	c = instead ? instead : c;
 	/* Root keeps what root may read. */
 	if (c->only_reads && geteuid())
-		record_keep_capabilities(0);
+		rp_keep_capabilities(0);
 	status = options_parse(&opt, argc, argv, c);
 	if (status < 0) {
 		rp_log_setup(level_of(opt.verbosity), NULL, NULL);

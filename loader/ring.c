@@ -39,6 +39,7 @@ int rp_ring_open(int map_fd, uint32_t bytes, struct rp_ring **out)
 	if (r->producer_page == MAP_FAILED)
 		goto fail_producer;
 	madvise(r->consumer_page, r->page, MADV_DONTFORK); /* it is this process that reads */
+	madvise(r->producer_page, r->page + 2 * (size_t)bytes, MADV_DONTFORK);
 	r->data = r->producer_page + r->page;
 	*out = r;
 	return 0;

@@ -27,14 +27,6 @@ struct record_confine {
  */
 int record_confine(const struct record_confine *what);
 /*
- * Root becomes user 65534, who owns nothing, and keeps its capabilities until they are given up.
- * Where there is no such user, and where the caller is not root, nothing happens. 0 or a negative
- * errno.
- */
-int record_leave_root(void);
-/* Gives up all capabilities but those whose bits are set. 0 or a negative errno. */
-int record_keep_capabilities(uint64_t keep);
-/*
  * While a file is opened that the command line names: what its user may not read, capabilities of
  * rawprof's file do not. Root keeps what root may read.
  */

@@ -15,7 +15,7 @@
 #include <linux/capability.h>
 #include <rawprof/loader.h>
 
-#include "confine.h"
+#include "base/rights.h"
 #include "keeper.h"
 
 struct record_keeper {
@@ -105,7 +105,7 @@ static int give_up_rights(void)
 
 	if (prctl(PR_SET_DUMPABLE, 0) || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		return -errno;
-	return record_keep_capabilities(geteuid() ? 0 : writes);
+	return rp_keep_capabilities(geteuid() ? 0 : writes);
 }
 
 /* What ends the recording by hand is not for the keeper: it ends when the recording has. */

@@ -1,17 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * The filter is a program of the classic BPF that packet filters had, one instruction after the
- * other, jumps only forward: the older form of what the rest of rawprof is written in.
- *
- *	architecture, then the number of the system call
- *	those that depend on an argument: a block each, which ends in a verdict
- *	those that are always right: a comparison each
- *	-EPERM
- */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
@@ -19,23 +9,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <linux/audit.h>
 #include <linux/bpf.h>
-#include <linux/filter.h>
 #include <linux/perf_event.h>
 #include <linux/sched.h>
 #include <linux/seccomp.h>
 
+#include "base/syscall_filter.h"
 #include "syscalls.h"
-
-#if defined(__x86_64__)
-#define ARCH AUDIT_ARCH_X86_64
-#define X32 0x40000000 /* __X32_SYSCALL_BIT: other numbers for the same calls */
-#elif defined(__aarch64__)
-#define ARCH AUDIT_ARCH_AARCH64
-#elif defined(__riscv)
-#define ARCH AUDIT_ARCH_RISCV64
-#endif
 
 #define ANY_IOCTL_OF_PERF ('$' << 8)
 
@@ -168,245 +148,147 @@ static const uint32_t socket_ioctls[] = { FIONREAD, FIONBIO };
 
 /* ---- the program */
 
-#define MAX_INSNS 320
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-struct filter {
-	struct sock_filter insn[MAX_INSNS];
-	unsigned short n;
-};
-
-static void put(struct filter *f, uint16_t code, uint32_t k, uint8_t if_true, uint8_t if_false)
+static void allow_bpf(struct syscall_filter *f, const struct record_confine *what)
 {
-	if (f->n < MAX_INSNS)
-		f->insn[f->n] = (struct sock_filter){ code, if_true, if_false, k };
-	f->n++;
-}
+	unsigned short begin = rp_filter_only_for(f, SYS_bpf);
 
-static void load(struct filter *f, uint32_t offset)
-{
-	put(f, BPF_LD | BPF_W | BPF_ABS, offset, 0, 0);
-}
-
-/* The lower half of an argument: all machines here are little-endian, and the flags fit. */
-static void load_argument(struct filter *f, unsigned int n)
-{
-	load(f, (uint32_t)(offsetof(struct seccomp_data, args) + 8 * n));
-}
-
-static void end(struct filter *f, uint32_t verdict)
-{
-	put(f, BPF_RET | BPF_K, verdict, 0, 0);
-}
-
-static void refuse(struct filter *f)
-{
-	end(f, SECCOMP_RET_ERRNO | EPERM);
-}
-
-/* If what is loaded is k: allowed. */
-static void allow_if(struct filter *f, uint32_t k)
-{
-	put(f, BPF_JMP | BPF_JEQ | BPF_K, k, 0, 1);
-	end(f, SECCOMP_RET_ALLOW);
-}
-
-/* The instructions up to otherwise() are for this call alone. Returns where they begin. */
-static unsigned short only_for(struct filter *f, int call)
-{
-	put(f, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)call, 0, 0);
-	return f->n;
-}
-
-static void otherwise(struct filter *f, unsigned short begin)
-{
-	if (begin <= MAX_INSNS)
-		f->insn[begin - 1].jf = (uint8_t)(f->n - begin);
-}
-
-/* Allows a call if none of these bits of its argument is set. */
-static void allow_without(struct filter *f, int call, unsigned int argument, uint32_t bits)
-{
-	unsigned short begin = only_for(f, call);
-
-	load_argument(f, argument);
-	put(f, BPF_JMP | BPF_JSET | BPF_K, bits, 1, 0);
-	end(f, SECCOMP_RET_ALLOW);
-	refuse(f);
-	otherwise(f, begin);
-}
-
-static void allow_each(struct filter *f, const uint32_t *values, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		allow_if(f, values[i]);
-}
-
-static void allow_values(struct filter *f, int call, unsigned int argument, const uint32_t *values,
-			 size_t n)
-{
-	unsigned short begin = only_for(f, call);
-
-	load_argument(f, argument);
-	allow_each(f, values, n);
-	refuse(f);
-	otherwise(f, begin);
-}
-
-static void allow_bpf(struct filter *f, const struct record_confine *what)
-{
-	unsigned short begin = only_for(f, SYS_bpf);
-
-	load_argument(f, 0);
-	allow_each(f, bpf_commands, COUNT(bpf_commands));
+	rp_filter_load(f, 0);
+	rp_filter_allow_each(f, bpf_commands, COUNT(bpf_commands));
 	if (what->attaches)
-		allow_each(f, bpf_loads, COUNT(bpf_loads));
+		rp_filter_allow_each(f, bpf_loads, COUNT(bpf_loads));
 	else if (what->loads)
-		allow_each(f, bpf_loads, 1);
-	refuse(f);
-	otherwise(f, begin);
+		rp_filter_allow_each(f, bpf_loads, 1);
+	rp_filter_refuse(f);
+	rp_filter_otherwise(f, begin);
 }
 
 /* An event of one process can send it signals; those of CPUs cannot: attr.sigtrap. */
-static void allow_events(struct filter *f, bool attaches)
+static void allow_events(struct syscall_filter *f, bool attaches)
 {
 	if (attaches)
-		allow_if(f, SYS_perf_event_open);
+		rp_filter_allow(f, SYS_perf_event_open);
 	else
-		allow_values(f, SYS_perf_event_open, 1, (const uint32_t[]){ (uint32_t)-1 }, 1);
+		rp_filter_allow_values(f, SYS_perf_event_open, 1,
+				       (const uint32_t[]){ (uint32_t)-1 }, 1);
 }
 
-static void allow_ioctls(struct filter *f)
+static void allow_ioctls(struct syscall_filter *f)
 {
-	unsigned short begin = only_for(f, SYS_ioctl);
+	unsigned short begin = rp_filter_only_for(f, SYS_ioctl);
 
-	load_argument(f, 1);
-	allow_each(f, terminal, COUNT(terminal));
-	put(f, BPF_ALU | BPF_AND | BPF_K, 0xff00, 0, 0);
-	allow_if(f, ANY_IOCTL_OF_PERF);
-	refuse(f);
-	otherwise(f, begin);
+	rp_filter_load(f, 1);
+	rp_filter_allow_each(f, terminal, COUNT(terminal));
+	rp_filter_put(f, BPF_ALU | BPF_AND | BPF_K, 0xff00, 0, 0);
+	rp_filter_allow(f, ANY_IOCTL_OF_PERF);
+	rp_filter_refuse(f);
+	rp_filter_otherwise(f, begin);
 }
 
 /* What fork(3) asks for. */
 #define FORK (CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID | SIGCHLD)
 
 /* Threads. clone3() has its flags in memory: the C library then takes clone(). */
-static void allow_threads(struct filter *f, bool forks)
+static void allow_threads(struct syscall_filter *f, bool forks)
 {
-	unsigned short begin = only_for(f, SYS_clone);
+	unsigned short begin = rp_filter_only_for(f, SYS_clone);
 
-	load_argument(f, 0);
+	rp_filter_load(f, 0);
 	if (forks) {
-		allow_if(f, FORK);
-		allow_if(f, SIGCHLD); /* musl, where it has no fork() */
+		rp_filter_allow(f, FORK);
+		rp_filter_allow(f, SIGCHLD); /* musl, where it has no fork() */
 	}
-	put(f, BPF_JMP | BPF_JSET | BPF_K, CLONE_THREAD, 0, 1);
-	end(f, SECCOMP_RET_ALLOW);
-	refuse(f);
-	otherwise(f, begin);
+	rp_filter_put(f, BPF_JMP | BPF_JSET | BPF_K, CLONE_THREAD, 0, 1);
+	rp_filter_end(f, SECCOMP_RET_ALLOW);
+	rp_filter_refuse(f);
+	rp_filter_otherwise(f, begin);
 #ifdef SYS_fork
 	if (forks)
-		allow_if(f, SYS_fork);
+		rp_filter_allow(f, SYS_fork);
 #endif
 #ifdef SYS_clone3
-	begin = only_for(f, SYS_clone3);
-	end(f, SECCOMP_RET_ERRNO | ENOSYS);
-	otherwise(f, begin);
+	begin = rp_filter_only_for(f, SYS_clone3);
+	rp_filter_end(f, SECCOMP_RET_ERRNO | ENOSYS);
+	rp_filter_otherwise(f, begin);
 #endif
 }
 
 /* Two ends that lead to each other alone: one for datagrams could send to any socket. */
-static void allow_stream_pair(struct filter *f)
+static void allow_stream_pair(struct syscall_filter *f)
 {
-	unsigned short begin = only_for(f, SYS_socketpair);
+	unsigned short begin = rp_filter_only_for(f, SYS_socketpair);
 
-	load_argument(f, 0);
-	put(f, BPF_JMP | BPF_JEQ | BPF_K, AF_UNIX, 1, 0);
-	refuse(f);
-	load_argument(f, 1);
-	allow_if(f, SOCK_STREAM | SOCK_CLOEXEC);
-	refuse(f);
-	otherwise(f, begin);
+	rp_filter_load(f, 0);
+	rp_filter_put(f, BPF_JMP | BPF_JEQ | BPF_K, AF_UNIX, 1, 0);
+	rp_filter_refuse(f);
+	rp_filter_load(f, 1);
+	rp_filter_allow(f, SOCK_STREAM | SOCK_CLOEXEC);
+	rp_filter_refuse(f);
+	rp_filter_otherwise(f, begin);
 }
 
-/* The number of the call is loaded when this ends. */
-static void begin(struct filter *f)
+/* Files are opened to be read. */
+static void begin(struct syscall_filter *f)
 {
 	const uint32_t writes = O_WRONLY | O_RDWR | O_CREAT | O_TRUNC;
 
-	load(f, offsetof(struct seccomp_data, arch));
-	put(f, BPF_JMP | BPF_JEQ | BPF_K, ARCH, 1, 0);
-	refuse(f);
-	load(f, offsetof(struct seccomp_data, nr));
-#ifdef X32
-	put(f, BPF_JMP | BPF_JGE | BPF_K, X32, 0, 1);
-	refuse(f);
-#endif
-	allow_without(f, SYS_openat, 2, writes);
+	rp_filter_begin(f);
+	rp_filter_allow_without(f, SYS_openat, 2, writes);
 #ifdef SYS_open
-	allow_without(f, SYS_open, 1, writes);
+	rp_filter_allow_without(f, SYS_open, 1, writes);
 #endif
 }
 
 /* What every process does, and the end. */
-static void finish(struct filter *f, bool forks)
+static void finish(struct syscall_filter *f, bool forks)
 {
 	const uint32_t self = (uint32_t)getpid();
 
-	allow_values(f, SYS_tgkill, 0, &self, 1); /* abort(3) */
-	allow_values(f, SYS_prctl, 0, (const uint32_t[]){ PR_SET_NAME }, 1);
-	allow_values(f, SYS_prlimit64, 0, (const uint32_t[]){ 0 }, 1);
+	rp_filter_allow_values(f, SYS_tgkill, 0, &self, 1); /* abort(3) */
+	/* A second filter can only refuse more. */
+	rp_filter_allow_values(f, SYS_prctl, 0, (const uint32_t[]){ PR_SET_NAME, PR_SET_SECCOMP },
+			       forks ? 2 : 1);
+	rp_filter_allow_values(f, SYS_prlimit64, 0, (const uint32_t[]){ 0 }, 1);
 	allow_threads(f, forks);
 	if (forks)
 		allow_stream_pair(f);
 	for (size_t i = 0; i < COUNT(always); i++)
-		allow_if(f, (uint32_t)always[i]);
-	refuse(f);
-}
-
-static int install(struct filter *f)
-{
-	struct sock_fprog program = { .len = f->n, .filter = f->insn };
-
-	if (f->n > MAX_INSNS)
-		return -E2BIG;
-	if (!prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
-		return 0;
-	return errno == EINVAL ? -ENOSYS : -errno;
+		rp_filter_allow(f, (uint32_t)always[i]);
+	rp_filter_refuse(f);
 }
 
 int record_filter_syscalls(const struct record_confine *what)
 {
 	const uint32_t target = (uint32_t)(what->child ? what->child : getpid());
-	struct filter f = { .n = 0 };
+	struct syscall_filter f = { .n = 0 };
 
 	begin(&f);
-	allow_values(&f, SYS_fcntl, 1, fcntl_commands, COUNT(fcntl_commands));
+	rp_filter_allow_values(&f, SYS_fcntl, 1, fcntl_commands, COUNT(fcntl_commands));
 	allow_bpf(&f, what);
 	allow_events(&f, what->attaches);
-	allow_values(&f, SYS_kill, 0, &target, 1);
+	rp_filter_allow_values(&f, SYS_kill, 0, &target, 1);
 	allow_ioctls(&f);
 	finish(&f, what->forks);
-	return install(&f);
+	return rp_filter_install(&f);
 }
 
 int record_filter_sender(void)
 {
 	unsigned short only;
-	struct filter f = { .n = 0 };
+	struct syscall_filter f = { .n = 0 };
 
 	begin(&f);
-	only = only_for(&f, SYS_fcntl);
-	load_argument(&f, 1);
-	allow_each(&f, fcntl_commands, COUNT(fcntl_commands));
-	allow_if(&f, F_SETFL); /* O_NONBLOCK; whom O_ASYNC would signal cannot be set */
-	refuse(&f);
-	otherwise(&f, only);
-	allow_values(&f, SYS_socket, 0, families, COUNT(families));
-	allow_values(&f, SYS_ioctl, 1, socket_ioctls, COUNT(socket_ioctls));
+	only = rp_filter_only_for(&f, SYS_fcntl);
+	rp_filter_load(&f, 1);
+	rp_filter_allow_each(&f, fcntl_commands, COUNT(fcntl_commands));
+	rp_filter_allow(&f, F_SETFL); /* O_NONBLOCK; whom O_ASYNC would signal cannot be set */
+	rp_filter_refuse(&f);
+	rp_filter_otherwise(&f, only);
+	rp_filter_allow_values(&f, SYS_socket, 0, families, COUNT(families));
+	rp_filter_allow_values(&f, SYS_ioctl, 1, socket_ioctls, COUNT(socket_ioctls));
 	for (size_t i = 0; i < COUNT(network); i++)
-		allow_if(&f, (uint32_t)network[i]);
+		rp_filter_allow(&f, (uint32_t)network[i]);
 	finish(&f, false);
-	return install(&f);
+	return rp_filter_install(&f);
 }

@@ -127,6 +127,8 @@ int record_tables_open(struct record_tables **out, const struct record_tables_ma
 	f->from.script = maps->script;
 	f->from.published = maps->published;
 	f->changes = map_pages(sizeof(*f->changes), MAP_SHARED, maps->mappings);
+	if (f->changes) /* not for whoever reads a file of others aside */
+		madvise(f->changes, sizeof(*f->changes), MADV_DONTFORK);
 	f->reading = calloc(1, sizeof(*f->reading));
 	if (!record_slices_open(&f->slices, maps->mappings) && f->changes && f->reading)
 		err = record_table_store_open(&f->from.store, &store);

@@ -11,30 +11,23 @@
  * It has so much time and memory, no rights and nothing open but the file, and ends with whoever
  * asks it.
  */
-#include <dirent.h>
 #include <errno.h>
-#include <grp.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <linux/capability.h>
 
 #include "base/budget.h"
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/subuid.h"
 #include "lines_aside.h"
+#include "lines_confine.h"
 #include "lines_image.h"
 #include "strings.h"
 
@@ -42,7 +35,8 @@
 
 enum {
 	MOST_LIVE = 16,	   /* processes: of more files those are begun anew that are asked for */
-	MOST_ENDING = 64,  /* that have not ended yet, once they were left */
+	MOST_ENDING = 64,  /* that have not ended yet, once they were left; */
+	OWNER_ENDING = 28, /*   of one user */
 	FILE_SECONDS = 6,  /* of CPU time: one more than it takes itself */
 	OWNER_SECONDS = 8, /* of all files of one user, */
 	ALL_SECONDS = 20,  /*   and of all */
@@ -51,7 +45,6 @@ enum {
 	TEXT_MOST = 4096,
 	LINES_MOST = SYM_INLINE_MAX + 1,
 };
-#define MEMORY_MOST (512ULL << 20)
 #define OWNER_TEXTS (32ULL << 20)
 
 struct question {
@@ -83,7 +76,10 @@ struct sym_lines {
 };
 
 static struct sym_lines *live[MOST_LIVE];
-static pid_t ending[MOST_ENDING];
+static struct ending {
+	pid_t pid; /* 0: none */
+	uid_t owner;
+} ending[MOST_ENDING];
 static uint64_t questions;
 
 /* What files of users have taken: of time, and now of memory for texts. */
@@ -117,13 +113,13 @@ static uint64_t time_left(const struct sym_lines *l)
 
 /* ---- between the two */
 
-static bool send_all(int fd, const void *from, size_t n)
+static bool send_all(int fd, const void *from, size_t n, int flags)
 {
 	ssize_t k;
 
 	for (const char *at = from; n; at += k, n -= (size_t)k) {
 		do
-			k = send(fd, at, n, MSG_NOSIGNAL);
+			k = send(fd, at, n, MSG_NOSIGNAL | flags);
 		while (k < 0 && errno == EINTR);
 		if (k <= 0)
 			return false;
@@ -154,72 +150,8 @@ static void leave_at_once(void)
 	_exit(EXIT_FAILURE);
 }
 
-static bool limit(int what, uint64_t most)
+static bool watch_asker(void)
 {
-	struct rlimit now;
-
-	if (getrlimit(what, &now))
-		return false;
-	now.rlim_max = now.rlim_max < most ? now.rlim_max : most;
-	now.rlim_cur = now.rlim_max;
-	return !setrlimit(what, &now);
-}
-
-/* So much more than it has with the file, which has as much. */
-static uint64_t more_memory(void)
-{
-	return rp_memory_part(64, MEMORY_MOST);
-}
-
-static bool limit_memory(void)
-{
-	FILE *f = fopen("/proc/self/statm", "re");
-	char text[64] = "";
-	uint64_t pages;
-
-	if (f && !fgets(text, sizeof(text), f))
-		*text = '\0';
-	if (f)
-		fclose(f);
-	pages = strtoull(text, NULL, 10);
-	return pages && limit(RLIMIT_AS, pages * (uint64_t)sysconf(_SC_PAGESIZE) + more_memory());
-}
-
-/* Or what is recorded goes on being so, for as long as this process is there. */
-static bool close_all_but(const int *keep, size_t n)
-{
-	DIR *all = opendir("/proc/self/fd");
-	const struct dirent *one;
-
-	while (all && (one = readdir(all))) {
-		const int fd = atoi(one->d_name);
-		bool is_kept = *one->d_name == '.' || fd == dirfd(all);
-
-		for (size_t i = 0; i < n && !is_kept; i++)
-			is_kept = fd == keep[i];
-		if (!is_kept)
-			close(fd);
-	}
-	return all && !closedir(all);
-}
-
-/* Most are given up already, or nobody could be another user here: a filter refuses that. */
-static bool give_up_rights(void)
-{
-	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	const struct __user_cap_data_struct none[2] = { 0 };
-	const uid_t nobody = 65534;
-
-	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-	if (!geteuid())
-		(void)!(setgroups(0, NULL) || setresgid(nobody, nobody, nobody) ||
-			setresuid(nobody, nobody, nobody));
-	return !syscall(SYS_capset, &head, none);
-}
-
-static bool is_limited(uint64_t ns)
-{
-	const uint64_t seconds = 1 + ns / NS_PER_SECOND;
 	static const int faults[] = { SIGSEGV, SIGBUS, SIGABRT, SIGILL, SIGFPE };
 	const struct sigaction looks = { .sa_handler = look, .sa_flags = SA_RESTART },
 			       dies = { .sa_handler = SIG_DFL };
@@ -230,10 +162,8 @@ static bool is_limited(uint64_t ns)
 		sigaction(faults[i], &dies, NULL);
 	sigemptyset(&alarm);
 	sigaddset(&alarm, SIGALRM);
-	return !atexit(leave_at_once) &&
-	       limit(RLIMIT_CPU, seconds < FILE_SECONDS ? seconds : FILE_SECONDS) &&
-	       limit(RLIMIT_CORE, 0) && limit(RLIMIT_NPROC, 0) &&
-	       !sigaction(SIGALRM, &looks, NULL) && !sigprocmask(SIG_UNBLOCK, &alarm, NULL) &&
+	return !atexit(leave_at_once) && !sigaction(SIGALRM, &looks, NULL) &&
+	       !sigprocmask(SIG_UNBLOCK, &alarm, NULL) &&
 	       !setitimer(ITIMER_REAL, &(struct itimerval){ often, often }, NULL);
 }
 
@@ -251,10 +181,10 @@ static bool answer(int fd, int err, const struct sym_line *lines, size_t n)
 	for (size_t i = 0; i < n; i++)
 		wire[i] = (struct wire){ lines[i].line, length(lines[i].function),
 					 length(lines[i].file) };
-	is_sent = send_all(fd, &a, sizeof(a)) && send_all(fd, wire, n * sizeof(*wire));
+	is_sent = send_all(fd, &a, sizeof(a), 0) && send_all(fd, wire, n * sizeof(*wire), 0);
 	for (size_t i = 0; i < n && is_sent; i++)
-		is_sent = send_all(fd, lines[i].function, wire[i].function) &&
-			  send_all(fd, lines[i].file, wire[i].file);
+		is_sent = send_all(fd, lines[i].function, wire[i].function, 0) &&
+			  send_all(fd, lines[i].file, wire[i].file, 0);
 	return is_sent;
 }
 
@@ -263,14 +193,15 @@ static void serve(const struct sym_lines *l, int fd)
 	const int keep[] = { fd, l->data->fd, l->code->fd };
 	struct sym_line lines[LINES_MOST];
 	struct sym_dwarf *d;
+	uint64_t seconds = 1 + time_left(l) / NS_PER_SECOND;
 	struct question q;
 	int err;
 
+	seconds = seconds < FILE_SECONDS ? seconds : FILE_SECONDS;
 	rp_work_watch(NULL, NULL); /* who asks looks at that */
-	if (!close_all_but(keep, sizeof(keep) / sizeof(keep[0])) || !is_limited(time_left(l)) ||
-	    !give_up_rights())
+	if (!watch_asker() || !sym_lines_confine(keep, sizeof(keep) / sizeof(keep[0]), seconds))
 		return;
-	err = sym_dwarf_open(&d, l->data, l->code, more_memory(), limit_memory);
+	err = sym_dwarf_open(&d, l->data, l->code, sym_lines_memory(), sym_lines_confine_calls);
 	if (!answer(fd, err, NULL, 0) || err)
 		return;
 	while (recv(fd, &q, sizeof(q), MSG_WAITALL) == sizeof(q))
@@ -282,17 +213,18 @@ static void serve(const struct sym_lines *l, int fd)
 
 /* ---- here: which there are */
 
-/* Those that have ended are known no longer. How many are left. */
-static int reap(void)
+/* Those that have ended are known no longer. Whether one more may end, of this owner. */
+static bool reap(uid_t owner)
 {
-	int n = 0;
+	int n = 0, own = 0;
 
-	for (int i = 0; i < MOST_ENDING; i++) {
-		if (ending[i] && waitpid(ending[i], NULL, WNOHANG))
-			ending[i] = 0;
-		n += ending[i] != 0;
+	for (struct ending *e = ending; e < ending + MOST_ENDING; e++) {
+		if (e->pid && waitpid(e->pid, NULL, WNOHANG))
+			e->pid = 0;
+		n += e->pid != 0;
+		own += e->pid && e->owner == owner;
 	}
-	return n;
+	return n + MOST_LIVE < MOST_ENDING && own < OWNER_ENDING;
 }
 
 static void leave(struct sym_lines *l)
@@ -308,11 +240,11 @@ static void leave(struct sym_lines *l)
 	if (i < MOST_LIVE)
 		live[i] = NULL;
 	for (i = 0; i < MOST_ENDING; i++)
-		if (!ending[i]) {
-			ending[i] = l->pid;
+		if (!ending[i].pid) {
+			ending[i] = (struct ending){ l->pid, owner_of(l) };
 			break;
 		}
-	reap();
+	reap(owner_of(l));
 }
 
 /* How many there are of files of the same owner. */
@@ -327,7 +259,7 @@ static int count_live(const struct sym_lines *l)
 
 /*
  * Where one more has a place, if need be of the one that was asked longest ago: of the owner who
- * has most, which is the same one's if that has a quarter.
+ * has most, once one more is there.
  */
 static int place(const struct sym_lines *l)
 {
@@ -338,9 +270,7 @@ static int place(const struct sym_lines *l)
 
 		if (!live[i])
 			return i;
-		n = owner_of(live[i]) == owner_of(l) && count_live(l) >= MOST_LIVE / 4
-			    ? MOST_LIVE
-			    : count_live(live[i]);
+		n = count_live(live[i]) + (owner_of(live[i]) == owner_of(l));
 		if (n > most || (n == most && live[i]->asked < live[at]->asked)) {
 			most = n;
 			at = i;
@@ -476,7 +406,7 @@ static int begin(struct sym_lines *l)
 
 	if (l->failed || !time_left(l))
 		return -ENODATA;
-	if (reap() > MOST_ENDING / 2 || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
+	if (!reap(owner_of(l)) || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
 		return -EAGAIN;
 	at = place(l);
 	parent = getpid();
@@ -551,8 +481,8 @@ size_t sym_lines_find(struct sym_lines *l, uint64_t vaddr, bool inlined, struct 
 		return 0;
 	l->asked = ++questions;
 	began = rp_monotonic_ns();
-	is_heard = time_left(l) && send_all(l->fd, &q, sizeof(q)) && hear(l, &a) && a.n <= max &&
-		   hear_lines(l, a.n, out);
+	is_heard = time_left(l) && send_all(l->fd, &q, sizeof(q), MSG_DONTWAIT) && hear(l, &a) &&
+		   a.n <= max && hear_lines(l, a.n, out);
 	spend(l, began);
 	*failed = !is_heard;
 	if (!is_heard)

@@ -20,9 +20,9 @@
 
 #include "agent.h"
 #include "base/clock.h"
+#include "base/rights.h"
 #include "cli/commands.h"
 #include "push.h"
-#include "record/confine.h"
 
 /* After the end is asked for: to name what the last window has, and to hand it over. */
 #define PATIENCE_NS (30 * NS_PER_SECOND)
@@ -335,7 +335,7 @@ static int give_up_rights(void)
 	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		err = -errno;
 	if (!err)
-		err = record_keep_capabilities(0);
+		err = rp_keep_capabilities(0);
 	return err ? rp_fail(err, "cannot give up rights: %s", strerror(-err)) : 0;
 }
 

@@ -20,8 +20,8 @@
 #include <rawprof/loader.h>
 
 #include "agent.h"
+#include "base/rights.h"
 #include "push.h"
-#include "record/confine.h"
 #include "record/syscalls.h"
 
 /* A window on its way to one destination. */
@@ -353,10 +353,10 @@ static void __attribute__((noreturn)) send_windows(int socket)
 static int give_up_rights(void)
 {
 	const struct rlimit none = { 0, 0 };
-	int err = record_leave_root();
+	int err = rp_leave_root();
 
 	if (!err)
-		err = record_keep_capabilities(0);
+		err = rp_keep_capabilities(0);
 	if (!err && (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_DUMPABLE, 0) ||
 		     setrlimit(RLIMIT_CORE, &none) || setrlimit(RLIMIT_FSIZE, &none)))
 		err = -errno;

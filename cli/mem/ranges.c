@@ -10,7 +10,9 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
+#include "base/clock.h"
 #include "base/hash.h"
 #include "ranges.h"
 
@@ -66,6 +68,7 @@ struct mem_ranges {
 
 /* ---- the tree */
 
+/* Who is watched must not know it: addresses could be chosen that make the tree a list. */
 static uint32_t draw(struct mem_ranges *r)
 {
 	r->random ^= r->random << 13; /* xorshift: never 0 */
@@ -444,11 +447,15 @@ void mem_ranges_under_way(struct mem_ranges *r, uint32_t thread, bool seen)
 struct mem_ranges *mem_ranges_new(void)
 {
 	struct mem_ranges *r = calloc(1, sizeof(*r));
+	uint64_t random;
 
-	if (r)
-		*r = (struct mem_ranges){ .sites = HASH_MAP(struct site_slot, hash),
-					  .calls = HASH_MAP(struct call, thread),
-					  .random = GOLDEN_RATIO_64 };
+	if (!r)
+		return NULL;
+	if (getrandom(&random, sizeof(random), GRND_NONBLOCK) != sizeof(random))
+		random = rp_monotonic_ns() * GOLDEN_RATIO_64;
+	*r = (struct mem_ranges){ .sites = HASH_MAP(struct site_slot, hash),
+				  .calls = HASH_MAP(struct call, thread),
+				  .random = random | 1 };
 	return r;
 }
 

@@ -202,15 +202,18 @@ static struct report_column get_column(struct saved_input *in)
 	return c;
 }
 
-static int get_rows(struct saved_input *in, struct report_grid *g)
+static int get_rows(struct saved_input *in, struct report_grid *g, uint64_t *room)
 {
+	/* Of a row, and of its place in the order. */
+	const uint64_t each = g->spec.ncolumns * sizeof(struct report_cell) + sizeof(void *);
 	struct report_cell cells[REPORT_GRID_MAX_COLUMNS];
 	uint32_t by = report_get_below(in, g->spec.ncolumns), n;
 	bool reverse = report_get_flag(in);
 	uint32_t top = report_get_below(in, 1ull << 32);
 	int err = in->bad ? -EINVAL : report_grid_sort(g, by, reverse, top);
 
-	n = report_get_below(in, 1ull << 32);
+	n = report_get_below(in, *room / each + 1);
+	*room -= n * each;
 	for (uint32_t i = 0; i < n && !err; i++) {
 		for (size_t c = 0; c < g->spec.ncolumns; c++) {
 			cells[c] = (struct report_cell){ 0 };
@@ -226,7 +229,7 @@ static int get_rows(struct saved_input *in, struct report_grid *g)
 	return err ? err : in->bad || in->at != in->end ? -EINVAL : 0;
 }
 
-int report_saved_get_grid(struct saved_input *in, struct report_meta *meta,
+int report_saved_get_grid(struct saved_input *in, struct report_meta *meta, uint64_t *room,
 			  struct report_grid **out)
 {
 	struct report_column columns[REPORT_GRID_MAX_COLUMNS];
@@ -247,7 +250,7 @@ int report_saved_get_grid(struct saved_input *in, struct report_meta *meta,
 		return err;
 	}
 	g->meta = *meta;
-	err = get_rows(in, g);
+	err = get_rows(in, g, room);
 	if (err)
 		report_grid_free(g);
 	else

@@ -157,7 +157,7 @@ static int fill(struct document *d)
 	} else if (s->bytes[SAVED_HIST]) {
 		err = report_saved_get_hists(&s->in[at = SAVED_HIST], &meta, d->room, &file->hists);
 	} else if (s->bytes[SAVED_GRID]) {
-		err = report_saved_get_grid(&s->in[at = SAVED_GRID], &meta, &file->grid);
+		err = report_saved_get_grid(&s->in[at = SAVED_GRID], &meta, d->room, &file->grid);
 	} else {
 		err = report_saved_get_profile(s, &meta, &file->report, &at);
 		if (!err && file->show.weight >= file->report->ntypes) {

@@ -120,10 +120,10 @@ int report_saved_get_show(struct saved_input *in, struct report_file *out);
 /* These take over *meta, after an error too; *bad is the section that makes no sense. */
 int report_saved_get_profile(struct saved_sections *s, struct report_meta *meta,
 			     struct report **out, enum saved_tag *bad);
-/* *room: bytes that its slots may take, less those that they took then. */
+/* *room: bytes that its slots or cells may take, less those that they took then. */
 int report_saved_get_hists(struct saved_input *in, struct report_meta *meta, uint64_t *room,
 			   struct report_hists **out);
-int report_saved_get_grid(struct saved_input *in, struct report_meta *meta,
+int report_saved_get_grid(struct saved_input *in, struct report_meta *meta, uint64_t *room,
 			  struct report_grid **out);
 
 #endif

@@ -17,6 +17,7 @@
 #include "record/confine.h"
 #include "record/keeper.h"
 #include "record/syscalls.h"
+#include "symbolize/lines_confine.h"
 
 /* ---- in a process of its own */
 
@@ -288,6 +289,9 @@ static int does_no_more(void)
 	EXPECT(refused(open(existing, O_WRONLY)));
 	EXPECT(refused(ptrace(PTRACE_ATTACH, getppid(), 0, 0)));
 	EXPECT(refused(kill(1, 0)));
+	EXPECT(sym_lines_confine_calls());
+	EXPECT(refused(open(existing, O_RDONLY)));
+	EXPECT(refused(syscall(SYS_tgkill, getppid(), getppid(), 0)));
 	return 0;
 }
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "cli/mem/ranges.h"
 
 static struct mem_ranges *books;
@@ -314,6 +315,24 @@ START_TEST(random_calls)
 }
 END_TEST
 
+/*
+ * The order of the tree must not be known: at these addresses a tree whose order began with this
+ * number was a list, and took minutes.
+ */
+START_TEST(chosen_addresses)
+{
+	uint64_t random = GOLDEN_RATIO_64;
+
+	for (int i = 0; i < 60000; i++) {
+		random ^= random << 13;
+		random ^= random >> 7;
+		random ^= random << 17;
+		maps(1, (random >> 32) * 2, 1);
+	}
+	ck_assert_uint_eq(counts().failed, 0);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("mem_ranges");
@@ -329,6 +348,7 @@ int main(void)
 	tcase_add_test(tests, files);
 	tcase_add_test(tests, spaces);
 	tcase_add_loop_test(tests, random_calls, 0, 10);
+	tcase_add_test(tests, chosen_addresses);
 	suite_add_tcase(suite, tests);
 	runner = srunner_create(suite);
 	srunner_run_all(runner, CK_ENV);
