@@ -30,7 +30,7 @@ struct syscall_filter {
 void rp_filter_begin(struct syscall_filter *f);
 void rp_filter_put(struct syscall_filter *f, uint16_t code, uint32_t k, uint8_t if_true,
 		   uint8_t if_false);
-/* What is loaded is the lower half of an argument: flags fit, on machines that are little-endian. */
+/* Loads the lower half of an argument: flags fit, on machines that are little-endian. */
 void rp_filter_load(struct syscall_filter *f, unsigned int argument);
 /* A verdict, SECCOMP_RET_*. */
 void rp_filter_end(struct syscall_filter *f, uint32_t verdict);

@@ -19,7 +19,8 @@ uint64_t sym_lines_memory(void);
 bool sym_lines_confine(const int *keep, size_t n, uint64_t seconds);
 /*
  * Once the file is in memory, for good: memory, and all system calls but those to be asked, to
- * answer, and for memory: no file is opened, no signal sent. What the kernel does not have is left out.
+ * answer, and for memory: no file is opened, no signal sent. What the kernel does not have is left
+ * out.
  */
 bool sym_lines_confine_calls(void);
 
