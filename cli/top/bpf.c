@@ -117,7 +117,7 @@ static const char *hottest_line(struct top_window *w, const struct program *p)
 		return "";
 	snprintf(text, sizeof(text), "%s:%u: %s", base_name(most->line->file), most->line->line,
 		 most->line->text + strspn(most->line->text, " \t"));
-	return top_text(w, text);
+	return top_comm(w, text);
 }
 
 static int add_row(struct top_window *w, struct program *p, bool is_new)
@@ -127,7 +127,7 @@ static int add_row(struct top_window *w, struct program *p, bool is_new)
 
 	if (!row)
 		return 0;
-	row->cell[1].text = top_text(w, *p->stats.name ? p->stats.name : "-");
+	row->cell[1].text = top_comm(w, *p->stats.name ? p->stats.name : "-");
 	row->cell[2].text = top_text(w, rp_prog_type_name(p->stats.type));
 	/* What it came to before it was first seen is of no window. */
 	row->cell[3].number = is_new ? 0 : p->stats.run_cnt - p->runs;

@@ -68,7 +68,7 @@ static unsigned int needed(const struct top_query *q, unsigned int order, unsign
 		if (!top_column_shown(q, i) || spec->column[i].order > order)
 			continue;
 		sum += spec->column[i].width + 1u;
-		*texts += spec->column[i].unit == TOP_TEXT;
+		*texts += top_is_text(spec->column[i].unit);
 	}
 	return sum ? sum - 1 : 0;
 }
@@ -93,7 +93,7 @@ static void lay_out(const struct top_query *q, unsigned int columns, struct layo
 		if (!top_column_shown(q, i) || c->order > order)
 			continue;
 		l->width[i] = c->width;
-		if (c->unit != TOP_TEXT || !texts)
+		if (!top_is_text(c->unit) || !texts)
 			continue;
 		more = spare / texts--;
 		if (c->width + more > WIDEST_TEXT)
@@ -159,8 +159,8 @@ static void draw_head(const struct top_window *w, const struct top_query *q, con
 
 		if (!l->width[i] || column >= at->column + at->columns)
 			continue;
-		draw_cell(s, at->row, column, l->width[i], c->unit == TOP_TEXT, style, c->title);
-		if (c->unit == TOP_TEXT && !said)
+		draw_cell(s, at->row, column, l->width[i], top_is_text(c->unit), style, c->title);
+		if (top_is_text(c->unit) && !said)
 			said = draw_part(w, q, column, l->width[i], c->title, s, at->row);
 		column += l->width[i] + 1;
 	}
@@ -174,19 +174,19 @@ static void draw_row(const struct top_window *w, const struct top_query *q, cons
 
 	for (unsigned int i = 0; i < spec->ncolumns; i++) {
 		const struct top_column *c = &spec->column[i];
-		const char *text = c->unit == TOP_TEXT ? row->cell[i].text : NULL;
+		const char *text = top_is_text(c->unit) ? row->cell[i].text : NULL;
 		unsigned int left = at->column + at->columns - column;
 		char number[TOP_NUMBER];
 
 		if (!l->width[i] || column >= at->column + at->columns)
 			continue;
-		if (c->unit != TOP_TEXT)
+		if (!top_is_text(c->unit))
 			top_number(number, c->unit, top_value(q->panel, row, i), w->ns);
 		draw_cell(s, at->row, column, l->width[i] < left ? l->width[i] : left,
-			  c->unit == TOP_TEXT, TOP_PLAIN,
-			  c->unit != TOP_TEXT ? number
-			  : text	      ? text
-					      : "");
+			  top_is_text(c->unit), TOP_PLAIN,
+			  !top_is_text(c->unit) ? number
+			  : text		? text
+						: "");
 		column += l->width[i] + 1;
 	}
 }

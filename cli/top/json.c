@@ -24,7 +24,7 @@ static void print_row(FILE *out, const struct top_query *q, const struct top_row
 			continue;
 		fprintf(out, "%s\"%s\":", comma, c->key);
 		comma = ",";
-		if (c->unit == TOP_TEXT)
+		if (top_is_text(c->unit))
 			print_text(out, row->cell[i].text);
 		else
 			fprintf(out, "%" PRIu64, top_value(q->panel, row, i));

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "base/hash.h"
+#include "record/whose.h"
 
 #define TOP_WINDOWS 60
 #define TOP_COLUMNS 11
@@ -33,7 +34,9 @@ enum top_panel {
 };
 
 enum top_unit {
-	TOP_TEXT,
+	TOP_TEXT, /* ours, or the kernel's */
+	TOP_COMM, /* of a thread, which chose it */
+	TOP_NAME, /* of a process: of its functions, files, locks */
 	TOP_ID,
 	TOP_COUNT, /* shown by the second */
 	TOP_TOTAL, /* shown as it is */
@@ -131,6 +134,8 @@ struct top_window {
 	unsigned int cpus;
 	struct hash_map rows[TOP_PANELS];     /* of struct top_row */
 	uint64_t full[TOP_PANELS];	      /* rows for which there was no room */
+	struct record_room room[TOP_PANELS];  /* rows that users have, */
+	uint32_t rests[TOP_PANELS];	      /*   and of what they have besides */
 	bool running[TOP_PANELS + 1];	      /* what fills the table runs; the last: the figures */
 	uint64_t measured_ns[TOP_PANELS + 1]; /* of the window, so much; what the table has stands
 						 for all of it */
@@ -148,8 +153,10 @@ struct top_window {
 	/* texts */
 	struct top_block *blocks;
 	const char **texts;
-	size_t ntexts, texts_capacity, text_bytes;
+	size_t ntexts, texts_capacity, text_bytes[TOP_NAME + 1];
 	struct hash_index index;
+	struct record_room names;   /* bytes that users have */
+	struct record_whose *whose; /* who pays; NULL: nobody does */
 };
 
 struct top_model {
@@ -170,13 +177,35 @@ void top_model_free(struct top_model *m);
 /*
  * The window's copy of a text, of its first TOP_TEXT_MOST bytes, or what stands for all for which
  * there is no room. NULL: out of memory.
+ *
+ * Texts of ours, what threads are called, and names have room of their own. Of that for names a
+ * user has at most half of what others have left. pid 0: a name of the kernel's.
  */
 #define TOP_TEXT_MOST 1024
-const char *top_text(struct top_window *w, const char *text);
+const char *top_text_of(struct top_window *w, enum top_unit whose, uint32_t pid, const char *text);
+static inline const char *top_text(struct top_window *w, const char *text)
+{
+	return top_text_of(w, TOP_TEXT, 0, text);
+}
+static inline const char *top_comm(struct top_window *w, const char *comm)
+{
+	return top_text_of(w, TOP_COMM, 0, comm);
+}
+static inline const char *top_name(struct top_window *w, uint32_t pid, const char *name)
+{
+	return top_text_of(w, TOP_NAME, pid, name);
+}
+static inline bool top_is_text(enum top_unit unit)
+{
+	return unit <= TOP_NAME;
+}
 /*
- * The row with these keys, of so many that the table has, made if it is new. NULL: out of memory,
- * or the table is full, which is counted.
+ * The row with these keys, of so many that the table has, made if it is new. Where processes make
+ * as many as they like, a user has at most half of what others have left; TOP_NO_ROOM in place of
+ * names is the row that has all others. NULL: out of memory, or the table is full, which is
+ * counted.
  */
+#define TOP_NO_ROOM "[rows without room]"
 struct top_row *top_row(struct top_window *w, enum top_panel panel, const union top_value *keys);
 /* As report_frame: texts are those of the window. 0 or a negative errno. */
 int top_window_sample(struct top_window *w, const struct top_sample *sample,
@@ -202,6 +231,8 @@ int top_query(const struct top_window *w, const struct top_query *q, struct top_
 void top_rows_free(struct top_rows *rows);
 /* Whether rows of the table are shown with this column. */
 bool top_column_shown(const struct top_query *q, unsigned int column);
+/* Adds what @from has to @to, whose keys are the same. */
+void top_row_add(const struct top_table_spec *spec, struct top_row *to, const struct top_row *from);
 /* The value by which a row is sorted and shown: of TOP_MEAN the mean. */
 uint64_t top_value(enum top_panel panel, const struct top_row *row, unsigned int column);
 

@@ -44,7 +44,7 @@ static bool matches(const struct top_table_spec *spec, const struct top_row *row
 	for (unsigned int i = 0; i < spec->ncolumns; i++) {
 		const union top_value *cell = &row->cell[i];
 
-		if (spec->column[i].unit == TOP_TEXT && cell->text &&
+		if (top_is_text(spec->column[i].unit) && cell->text &&
 		    strcasestr(cell->text, filter))
 			return true;
 		if (spec->column[i].unit != TOP_ID)
@@ -67,14 +67,14 @@ static bool wanted(const struct top_query *q, const struct top_row *row)
 
 /* ---- added up */
 
-static void add(const struct top_table_spec *spec, struct top_row *to, const struct top_row *from)
+void top_row_add(const struct top_table_spec *spec, struct top_row *to, const struct top_row *from)
 {
 	for (unsigned int i = spec->nkeys; i < spec->ncolumns; i++) {
 		const struct top_column *c = &spec->column[i];
 		union top_value *a = &to->cell[i];
 		const union top_value *b = &from->cell[i];
 
-		if (c->unit == TOP_TEXT)
+		if (top_is_text(c->unit))
 			a->text = a->text ? a->text : b->text;
 		else if (c->greatest)
 			a->number = a->number > b->number ? a->number : b->number;
@@ -94,7 +94,7 @@ static int add_row(const struct top_query *q, struct top_rows *rows, const struc
 	to = rp_hash_add(&rows->map, &key);
 	if (!to)
 		return -ENOMEM;
-	add(spec, to, row);
+	top_row_add(spec, to, row);
 	return 0;
 }
 
@@ -107,7 +107,7 @@ static int compare_cells(const struct top_query *q, unsigned int column, const s
 	const char *x = a->cell[column].text, *y = b->cell[column].text;
 	uint64_t m, n;
 
-	if (spec->column[column].unit == TOP_TEXT)
+	if (top_is_text(spec->column[column].unit))
 		return strcmp(x ? x : "", y ? y : "");
 	m = top_value(q->panel, a, column);
 	n = top_value(q->panel, b, column);

@@ -94,7 +94,7 @@ static void plan(struct top_slice *slice, uint64_t paid_ns)
 
 static int end(struct top_source *s)
 {
-	struct top_window *w = top_window_new();
+	struct top_window *w = top_sources_window(s->all);
 	const uint64_t own = own_ns();
 	uint64_t paid;
 	int err = w ? stop(s) : -ENOMEM;
@@ -166,19 +166,20 @@ static int add_row(struct top_window *w, enum top_panel panel, const struct top_
 		   double times)
 {
 	const struct top_table_spec *spec = &top_tables[panel];
+	const uint32_t pid = spec->pid < 0 ? 0 : (uint32_t)from->cell[spec->pid].number;
 	struct top_row row = *from, *to;
 
 	for (unsigned int c = 0; c < spec->ncolumns; c++) {
 		union top_value *cell = &row.cell[c];
 
-		if (spec->column[c].unit == TOP_TEXT && cell->text)
-			cell->text = top_text(w, cell->text);
+		if (top_is_text(spec->column[c].unit) && cell->text)
+			cell->text = top_text_of(w, spec->column[c].unit, pid, cell->text);
 		else if (c >= spec->nkeys && is_sum(&spec->column[c]))
 			cell->number = (uint64_t)((double)cell->number * times + 0.5);
 	}
 	to = top_row(w, panel, row.cell);
 	if (to)
-		*to = row;
+		top_row_add(spec, to, &row);
 	return 0;
 }
 

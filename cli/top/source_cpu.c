@@ -76,6 +76,13 @@ static const char *process_language(const struct report_frame *f, size_t n)
 
 /* ---- a sample */
 
+/* What a frame says, if it is a process's, is that process's. */
+static const char *name_of(struct top_window *w, const struct report_event *e, size_t i,
+			   const char *name)
+{
+	return top_name(w, e->frames[i].kind == REPORT_KERNEL ? 0 : (uint32_t)e->pid, name);
+}
+
 static const char *last_part(const char *path)
 {
 	const char *slash = path ? strrchr(path, '/') : NULL;
@@ -92,8 +99,8 @@ static int add_function(struct top_window *w, const struct report_event *e, size
 	const struct report_frame *f = &e->frames[i];
 	const union top_value keys[4] = {
 		{ .number = (uint64_t)e->pid },
-		{ .text = top_text(w, f->name ? f->name : "[unknown]") },
-		{ .text = top_text(w, last_part(f->module)) },
+		{ .text = name_of(w, e, i, f->name ? f->name : "[unknown]") },
+		{ .text = name_of(w, e, i, last_part(f->module)) },
 		{ .text = top_text(w, frame_language(f)) },
 	};
 	struct top_row *row;
@@ -151,8 +158,9 @@ static int keep_stack(struct top_window *w, const struct report_event *e, const 
 	for (uint32_t i = 0; i < sample.n; i++) {
 		const struct report_frame *f = &e->frames[i];
 
-		frames[i] = (struct top_frame){ .name = f->name ? top_text(w, f->name) : NULL,
-						.module = f->module ? top_text(w, f->module) : NULL,
+		frames[i] = (struct top_frame){ .name = f->name ? name_of(w, e, i, f->name) : NULL,
+						.module = f->module ? name_of(w, e, i, f->module)
+								    : NULL,
 						.kind = f->kind };
 	}
 	return top_window_sample(w, &sample, frames);
@@ -170,7 +178,7 @@ static int on_sample(void *ctx, const struct report_event *e)
 		return 0;
 	c->marks++;
 	w->sample_ns = c->ns;
-	comm = top_text(w, e->comm);
+	comm = top_comm(w, e->comm);
 	if (!comm)
 		return -ENOMEM;
 	add_process(w, e, comm, c);

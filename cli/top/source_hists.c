@@ -55,27 +55,21 @@ static unsigned int slot_of(uint64_t ns)
 	return slot;
 }
 
-static int add_disk(struct top_window *w, const char *disk, const char *op,
-		    const struct report_hist *h)
+/* @sum: of all that has the labels by which the row is known, so far. */
+static void set_disk(struct top_window *w, const char *const *labels,
+		     const struct report_hist_summary *sum)
 {
-	const union top_value keys[2] = { { .text = top_text(w, disk) },
-					  { .text = top_text(w, op) } };
-	struct report_hist_summary sum;
-	struct top_row *row;
+	const union top_value keys[2] = { { .text = labels[0] }, { .text = labels[1] } };
+	struct top_row *row = top_row(w, TOP_DISKS, keys);
 
-	report_hist_summary(h, &sum);
-	if (!keys[0].text || !keys[1].text)
-		return -ENOMEM;
-	row = top_row(w, TOP_DISKS, keys);
 	if (!row)
-		return 0;
-	row->cell[2].number = sum.count;
-	row->cell[3].number = sum.sum;
-	row->cell[5].number = sum.p50;
-	row->cell[6].number = sum.p90;
-	row->cell[7].number = sum.p99;
-	row->cell[8].number = sum.greatest;
-	return 0;
+		return;
+	row->cell[2].number = sum->count;
+	row->cell[3].number = sum->sum;
+	row->cell[5].number = sum->p50;
+	row->cell[6].number = sum->p90;
+	row->cell[7].number = sum->p99;
+	row->cell[8].number = sum->greatest;
 }
 
 static void add_slots(struct top_hist *to, const struct asm_map *map, const void *value)
@@ -98,12 +92,13 @@ static int take_disk(struct recording *rec, const struct io_key *key, const void
 	struct top_source *s = rec->options.ctx;
 	struct top_window *w = s->all->window;
 	char disk_text[IO_TEXT], op_text[IO_TEXT];
-	const char *disk = io_disk_name(&io->names, key->disk, disk_text),
-		   *op = io_op_name(key->flags, op_text), *labels[] = { disk, op };
+	/* As the window has them: what is one row there is one histogram. */
+	const char *labels[] = { top_text(w, io_disk_name(&io->names, key->disk, disk_text)),
+				 top_text(w, io_op_name(key->flags, op_text)) };
 	struct report_hist_summary sum;
 	struct report_hist *hist;
 	struct top_hist *drawn;
-	int err = report_hists_get(io->set, labels, &hist);
+	int err = labels[0] && labels[1] ? report_hists_get(io->set, labels, &hist) : -ENOMEM;
 
 	if (!err)
 		err = hist_merge(hist, map, value, IO_HIST_SLOTS);
@@ -112,12 +107,11 @@ static int take_disk(struct recording *rec, const struct io_key *key, const void
 	report_hist_summary(hist, &sum);
 	if (!sum.count)
 		return 0;
-	err = add_disk(w, disk, op, hist);
-	disk = top_text(w, disk);
-	drawn = disk ? hist_of(w, disk) : NULL;
+	set_disk(w, labels, &sum);
+	drawn = hist_of(w, labels[0]);
 	if (drawn)
 		add_slots(drawn, map, value);
-	return err;
+	return 0;
 }
 
 static int read_disks(struct top_source *s, struct top_window *w)
@@ -194,6 +188,7 @@ static int add_call(struct top_window *w, const struct syscalls_row *r)
 {
 	const char *name = record_syscall_name(r->key.number);
 	char number[24];
+	const uint64_t p99 = percentile(r, 99);
 	union top_value key;
 	struct top_row *row;
 
@@ -207,7 +202,7 @@ static int add_call(struct top_window *w, const struct syscalls_row *r)
 		row->cell[1].number += r->count;
 		row->cell[2].number += r->errors;
 		row->cell[3].number += r->sum;
-		row->cell[5].number = percentile(r, 99);
+		row->cell[5].number = p99 > row->cell[5].number ? p99 : row->cell[5].number;
 	}
 	return 0;
 }

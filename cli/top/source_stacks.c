@@ -40,12 +40,13 @@ static int open_locks(struct top_source *s)
 static int add_lock(struct top_window *w, const struct lock_item *item)
 {
 	const struct stack_record *r = item->waiter->record;
+	const uint32_t pid = (uint32_t)(r->pid_tgid >> 32);
 	const union top_value keys[5] = {
-		{ .number = r->pid_tgid >> 32 },
+		{ .number = pid },
 		{ .number = (uint32_t)r->pid_tgid },
 		{ .text = top_text(w, item->word[LOCK_WORD_TYPE]) },
-		{ .text = top_text(w, item->word[LOCK_WORD_LOCK]) },
-		{ .text = top_text(w, item->word[LOCK_WORD_CALLER]) },
+		{ .text = top_name(w, pid, item->word[LOCK_WORD_LOCK]) },
+		{ .text = top_name(w, pid, item->word[LOCK_WORD_CALLER]) },
 	};
 	struct top_row *row;
 
@@ -156,10 +157,11 @@ static int add_fault(struct top_source *s, struct top_window *w, const struct st
 		     const struct top_known_stack *known, const uint64_t *value)
 {
 	const struct stack_record *r = stack->record;
-	const union top_value keys[4] = { { .number = r->pid_tgid >> 32 },
-					  { .text = top_text(w, r->comm) },
-					  { .text = top_text(w, known->name) },
-					  { .text = top_text(w, known->module) } };
+	const uint32_t pid = (uint32_t)(r->pid_tgid >> 32);
+	const union top_value keys[4] = { { .number = pid },
+					  { .text = top_comm(w, r->comm) },
+					  { .text = top_name(w, pid, known->name) },
+					  { .text = top_name(w, pid, known->module) } };
 	struct top_row *row;
 
 	if (!keys[1].text || !keys[2].text || !keys[3].text)

@@ -117,7 +117,7 @@ static int add_wait(struct top_source *s, struct top_window *w, const struct sta
 	const struct stack_record *r = stack->record;
 	const union top_value keys[4] = { { .number = r->pid_tgid >> 32 },
 					  { .number = (uint32_t)r->pid_tgid },
-					  { .text = top_text(w, r->comm) },
+					  { .text = top_comm(w, r->comm) },
 					  { .text = top_text(w, known->text) } };
 	struct top_row *row;
 

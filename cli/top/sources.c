@@ -126,6 +126,15 @@ static bool open_waiting(struct top_sources *s)
 	return false;
 }
 
+struct top_window *top_sources_window(struct top_sources *s)
+{
+	struct top_window *w = top_window_new();
+
+	if (w)
+		w->whose = &s->whose;
+	return w;
+}
+
 /* The first has to open; of the others it is said in their panels why they do not. */
 int top_sources_open(struct top_sources *s, const struct options *opt, bool bpf, bool always,
 		     bool at_once)
@@ -140,7 +149,7 @@ int top_sources_open(struct top_sources *s, const struct options *opt, bool bpf,
 		files.rlim_cur = files.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &files);
 	}
-	s->window = top_window_new();
+	s->window = top_sources_window(s);
 	err = s->window ? top_machine_open(&s->machine) : -ENOMEM;
 	if (!err && bpf)
 		err = top_bpf_open(&s->bpf);
@@ -168,6 +177,7 @@ void top_sources_close(struct top_sources *s)
 	top_bpf_close(s->bpf);
 	top_machine_close(s->machine);
 	top_window_free(s->window);
+	record_whose_free(&s->whose);
 	if (s->stats >= 0)
 		close(s->stats);
 }
@@ -478,7 +488,7 @@ static int complete(struct top_sources *s, struct top_window *w)
 
 int top_sources_read(struct top_sources *s, struct top_window **out)
 {
-	struct top_window *next = top_window_new(), *w = s->window;
+	struct top_window *next = top_sources_window(s), *w = s->window;
 	int err = next ? complete(s, w) : -ENOMEM;
 
 	if (err) {

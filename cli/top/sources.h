@@ -94,6 +94,7 @@ struct top_sources {
 	const struct options *opt;
 	struct top_source source[TOP_SOURCES];
 	struct top_window *window; /* being filled */
+	struct record_whose whose; /* who pays for rows and names */
 	uint64_t since;		   /* CLOCK_MONOTONIC, of its beginning */
 	uint64_t windows;	   /* so far */
 	int stats;		   /* BPF_ENABLE_STATS, or negative */
@@ -119,7 +120,10 @@ int top_sources_wait(struct top_sources *s, uint64_t then, int terminal, int sig
 /* The window so far, complete; *out is the caller's. 0 or a negative errno. */
 int top_sources_read(struct top_sources *s, struct top_window **out);
 
-/* ---- sources.c, for budget.c */
+/* ---- sources.c, for slices.c and budget.c */
+
+/* An empty one, in which users have shares; NULL: out of memory. */
+struct top_window *top_sources_window(struct top_sources *s);
 
 int top_source_open(struct top_source *s, bool quiet);
 void top_source_close(struct top_source *s);

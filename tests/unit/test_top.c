@@ -474,7 +474,7 @@ START_TEST(texts_are_bounded)
 	for (int i = 0; i < 10000; i++) {
 		snprintf(long_one, 9, "%08d", i);
 		long_one[8] = 'x';
-		text = top_text(w, long_one);
+		text = top_name(w, 1, long_one);
 		ck_assert_ptr_nonnull(text);
 		first = first ? first : text;
 		if (!strncmp(text, long_one, 8)) {
@@ -487,8 +487,8 @@ START_TEST(texts_are_bounded)
 	ck_assert_uint_le(strlen(first), 2048);
 	ck_assert_ptr_eq(top_text(w, first), first);
 	/* beyond that all are one */
-	ck_assert_ptr_eq(top_text(w, "never seen"), text);
-	ck_assert_ptr_eq(top_text(w, long_one), text);
+	ck_assert_ptr_eq(top_name(w, 1, "never seen"), text);
+	ck_assert_ptr_eq(top_name(w, 1, long_one), text);
 	top_window_free(w);
 	free(long_one);
 }
