@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/budget.h"
+
 struct counter {
 	struct rp_event event;
 	struct perf_event_attr attr;
@@ -158,6 +160,8 @@ static int open_event(struct rp_counters *c, size_t event)
 
 		if (!counts_at(counter, &c->places[i]))
 			continue;
+		if (rp_work_is_stopped())
+			return -EINTR;
 		fd = open_at(c, counter, &c->places[i], leader_at(c, event, i));
 		if (fd >= 0)
 			*fd_at(c, event, i) = fd;
@@ -229,8 +233,9 @@ static int open_counter(struct rp_counters *c, size_t event, const struct rp_cou
 		rp_log(RP_INFO, "%s: %s", counter->event.name, strerror(-err));
 		return 0;
 	}
-	return err ? rp_perf_open_failed(err, &counter->attr, counter->event.name, where(c, text))
-		   : 0;
+	if (!err || err == -EINTR)
+		return err;
+	return rp_perf_open_failed(err, &counter->attr, counter->event.name, where(c, text));
 }
 
 /* ---- places */

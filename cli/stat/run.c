@@ -12,6 +12,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "base/budget.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "cli/commands.h"
@@ -39,7 +40,7 @@ struct stat_run {
 	struct target target;
 	struct stat_target what;
 	struct rp_counters *counters;
-	struct rp_perf_counts *before; /* of an interval: for each event in each place */
+	struct stat_rows rows;
 	struct stat_figures figures;
 
 	int signals, caught;
@@ -63,78 +64,17 @@ static int take_signals(struct stat_run *s)
 	return s->signals < 0 ? rp_fail(-errno, "signalfd: %s", strerror(errno)) : 0;
 }
 
-static void look_for_signal(struct stat_run *s)
+static bool look_for_signal(void *ctx)
 {
+	struct stat_run *s = ctx;
 	struct signalfd_siginfo info;
 
 	if (read(s->signals, &info, sizeof(info)) == sizeof(info))
 		s->caught = (int)info.ssi_signo;
+	return s->caught;
 }
 
-/* ---- rows */
-
-static void name_thread(struct stat_row *row)
-{
-	char path[64], comm[32];
-
-	snprintf(path, sizeof(path), "/proc/%d/comm", (int)row->task);
-	if (rp_read_small_file(path, comm, sizeof(comm)) < 0)
-		snprintf(comm, sizeof(comm), "?");
-	comm[strcspn(comm, "\n")] = '\0';
-	snprintf(row->label, sizeof(row->label), "%s-%d", comm, (int)row->task);
-}
-
-static bool is_of_row(const struct stat_run *s, const struct stat_row *row,
-		      struct rp_counter_place place)
-{
-	return (!s->own->per_cpu || row->cpu == place.cpu) &&
-	       (!s->own->per_thread || row->task == place.task);
-}
-
-static struct stat_row *row_of(struct stat_run *s, struct rp_counter_place place)
-{
-	for (size_t i = 0; i < s->figures.nrows; i++)
-		if (is_of_row(s, &s->figures.rows[i], place))
-			return &s->figures.rows[i];
-	return NULL;
-}
-
-static int add_row(struct stat_run *s, struct rp_counter_place place)
-{
-	struct stat_figures *f = &s->figures;
-	struct stat_row *grown = realloc(f->rows, (f->nrows + 1) * sizeof(*grown)), *row;
-
-	if (!grown)
-		return -ENOMEM;
-	f->rows = grown;
-	row = &grown[f->nrows];
-	*row = (struct stat_row){ .task = s->own->per_thread ? place.task : -1,
-				  .cpu = s->own->per_cpu ? place.cpu : -1 };
-	row->sum = calloc(f->n, sizeof(*row->sum));
-	if (!row->sum)
-		return -ENOMEM;
-	f->nrows++;
-	if (s->own->per_cpu)
-		snprintf(row->label, sizeof(row->label), "CPU%d", place.cpu);
-	else if (s->own->per_thread)
-		name_thread(row);
-	return 0;
-}
-
-static int make_rows(struct stat_run *s)
-{
-	int err = 0;
-
-	s->figures.events = s->events;
-	s->figures.n = s->nevents;
-	for (size_t i = 0; i < rp_counters_places(s->counters) && !err; i++) {
-		const struct rp_counter_place place = rp_counters_place(s->counters, i);
-
-		if (!row_of(s, place))
-			err = add_row(s, place);
-	}
-	return err;
-}
+/* ---- counts */
 
 /* For the next interval. */
 static void clear_rows(struct stat_run *s)
@@ -144,75 +84,12 @@ static void clear_rows(struct stat_run *s)
 	s->figures.elapsed = (struct stat_series){ 0 };
 }
 
-static void free_figures(struct stat_figures *f)
-{
-	for (size_t i = 0; i < f->nrows; i++)
-		free(f->rows[i].sum);
-	free(f->rows);
-}
-
-/* ---- counts */
-
-/* What has come since the last time, or since the beginning. */
-static int count_since(struct stat_run *s, size_t event, size_t place, struct rp_perf_counts *out)
-{
-	struct rp_perf_counts now,
-		*before = &s->before[event * rp_counters_places(s->counters) + place];
-	int err = rp_counters_read(s->counters, event, place, &now);
-
-	if (err)
-		return err;
-	*out = (struct rp_perf_counts){ now.value - before->value,
-					now.enabled_ns - before->enabled_ns,
-					now.running_ns - before->running_ns };
-	*before = now;
-	return 0;
-}
-
-/* Scaled where it was: each place has had counters for a time of its own. */
-static double scaled(const struct rp_perf_counts *c)
-{
-	return c->running_ns && c->running_ns < c->enabled_ns
-		       ? (double)c->value * ((double)c->enabled_ns / (double)c->running_ns)
-		       : (double)c->value;
-}
-
-static int sum_row(struct stat_run *s, struct stat_row *row, size_t event)
-{
-	struct stat_sum *sum = &row->sum[event];
-	struct stat_series series = { sum->runs, sum->mean, sum->m2 };
-	const uint64_t enabled = sum->enabled_ns, running = sum->running_ns;
-	double value = 0;
-	int err = 0;
-
-	sum->state = rp_counters_state(s->counters, event);
-	for (size_t i = 0; i < rp_counters_places(s->counters) && !err; i++) {
-		struct rp_perf_counts c = { 0 };
-
-		if (!is_of_row(s, row, rp_counters_place(s->counters, i)))
-			continue;
-		err = count_since(s, event, i, &c);
-		value += scaled(&c);
-		sum->enabled_ns += c.enabled_ns;
-		sum->running_ns += c.running_ns;
-	}
-	/* A round in which it never had a counter says nothing of its mean. */
-	if (err || (sum->running_ns == running && sum->enabled_ns > enabled))
-		return err;
-	stat_series_add(&series, value);
-	sum->runs = series.n;
-	sum->mean = series.mean;
-	sum->m2 = series.m2;
-	return 0;
-}
-
 static int take_counts(struct stat_run *s, uint64_t now)
 {
 	int err = 0;
 
-	for (size_t r = 0; r < s->figures.nrows; r++)
-		for (size_t i = 0; i < s->nevents && !err; i++)
-			err = sum_row(s, &s->figures.rows[r], i);
+	for (size_t i = 0; i < s->nevents && !err; i++)
+		err = stat_rows_sum(&s->rows, &s->figures, s->counters, i);
 	stat_series_add(&s->figures.elapsed, (double)(now - s->part) / NS_PER_SECOND);
 	s->figures.time = (double)(now - s->begin) / NS_PER_SECOND;
 	s->part = now;
@@ -352,9 +229,8 @@ static void tell_user_only(struct stat_run *s)
 	       text);
 }
 
-static int open_round(struct stat_run *s)
+static int open_places(struct stat_run *s)
 {
-	const size_t rows = s->figures.nrows;
 	int err = record_target_open(&s->target, &s->opt->record);
 
 	if (!err)
@@ -366,10 +242,20 @@ static int open_round(struct stat_run *s)
 	if (err)
 		return err;
 	tell_user_only(s);
-	s->before = calloc(s->nevents * rp_counters_places(s->counters), sizeof(*s->before));
-	if (!s->before)
-		return -ENOMEM;
-	return rows ? 0 : make_rows(s);
+	s->figures.events = s->events;
+	s->figures.n = s->nevents;
+	return stat_rows_note(&s->rows, &s->figures, s->own, s->counters);
+}
+
+/* Of many threads it takes a while, which a signal ends. */
+static int open_round(struct stat_run *s)
+{
+	int err;
+
+	rp_work_watch(look_for_signal, s);
+	err = open_places(s);
+	rp_work_watch(NULL, NULL);
+	return err;
 }
 
 static void close_round(struct stat_run *s)
@@ -377,8 +263,7 @@ static void close_round(struct stat_run *s)
 	rp_counters_close(s->counters);
 	s->counters = NULL;
 	stat_target_close(&s->what);
-	free(s->before);
-	s->before = NULL;
+	stat_rows_forget(&s->rows);
 }
 
 /* ---- waiting */
@@ -490,6 +375,8 @@ static int count(struct stat_run *s)
 		record_target_close(&s->target);
 		s->target = (struct target){ .ready = -1, .gate = -1, .exec_error = -1 };
 	}
+	if (err == -EINTR && s->caught && s->figures.elapsed.n)
+		err = 0; /* the rounds before it */
 	return err ? err : write_figures(s);
 }
 
@@ -549,12 +436,15 @@ int stat_run(const struct options *opt)
 	err = output_close(&s.out, err);
 	if (!err && opt->output && opt->verbosity >= 0)
 		fprintf(stderr, "wrote %s\n", opt->output);
-	status = err == -EPIPE ? EXIT_SIGNAL + SIGPIPE : err ? EXIT_FAILED : s.view.exit_status;
+	status = err == -EPIPE		     ? EXIT_SIGNAL + SIGPIPE
+		 : err == -EINTR && s.caught ? EXIT_SIGNAL + s.caught
+		 : err			     ? EXIT_FAILED
+					     : s.view.exit_status;
 	if (err && status < EXIT_SIGNAL)
 		command_failed(opt->command, err, errors);
 	record_target_close(&s.target);
 	close_round(&s);
-	free_figures(&s.figures);
+	stat_rows_free(&s.rows, &s.figures);
 	free(s.events);
 	free(s.target_name);
 	if (s.signals >= 0) {

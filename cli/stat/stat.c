@@ -85,7 +85,8 @@ const struct command stat_command = {
 		"It needs no BPF, and no rights for programs of one's own where "
 		"kernel.perf_event_paranoid is 1 or less; at 2, only user mode is counted. Where "
 		"there are fewer counters than events, these take turns: a count is then scaled up "
-		"by the part of the time that is shown beside it.",
+		"by the part of the time that is shown beside it. Of threads that --comm finds "
+		"4,096 are counted, as many of each user.",
 	.examples = "  rawprof stat -- ./prog args               a program, from start to end\n"
 		    "  rawprof stat -r 10 -- ./prog              ten times, with the spread\n"
 		    "  rawprof stat -p 1234 -i 1                 a process, every second\n"

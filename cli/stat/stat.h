@@ -6,7 +6,8 @@
  *	stat.c		the command and its options
  *	run.c		from the first count to the last: rounds, intervals, signals
  *	target.c	what is counted: tasks, CPUs, a control group
- *	figures.c	sums over places and rounds, and what follows from them
+ *	rows.c		sums over places and rounds
+ *	figures.c	what follows from them
  *	table.c, json.c, csv.c	how they leave
  */
 #ifndef CLI_STAT_H
@@ -14,6 +15,7 @@
 
 #include <rawprof/loader.h>
 
+#include "base/hash.h"
 #include "cli/output.h"
 #include "record/target.h"
 
@@ -80,7 +82,44 @@ struct stat_metric {
 struct stat_metric stat_metric(const struct stat_figures *f, const struct stat_row *row,
 			       size_t event);
 
+/* ---- rows.c: an int is 0 or a negative errno */
+
+struct stat_rows {
+	struct hash_map keys; /* of rows: what places of one have in common */
+	size_t capacity;      /* of the figures' rows */
+	bool is_complete;
+
+	/* of a round */
+	uint32_t *row;		       /* of each place; HASH_NONE: of none */
+	struct rp_perf_counts *before; /* of an interval: for each event in each place */
+	struct stat_part {
+		double value;
+		uint64_t enabled_ns, running_ns;
+	} * part; /* of each row, while an event is summed up */
+};
+/* A round begins; the first makes the rows. The figures' events are known. */
+int stat_rows_note(struct stat_rows *r, struct stat_figures *f, const struct stat_options *own,
+		   const struct rp_counters *counters);
+/* It is over. */
+void stat_rows_forget(struct stat_rows *r);
+void stat_rows_free(struct stat_rows *r, struct stat_figures *f);
+/* Adds what an event has counted since the last time. */
+int stat_rows_sum(struct stat_rows *r, struct stat_figures *f, const struct rp_counters *counters,
+		  size_t event);
+
 /* ---- target.c */
+
+/* Of those that are looked for by what they are called, for anyone may be called so. */
+#define STAT_THREADS 4096
+struct stat_thread {
+	pid_t tid;
+	uid_t uid; /* of a range of subordinate ones the first */
+};
+/*
+ * Keeps @most of them, in their order: of each user as many as of any other, or all that it has.
+ * Returns how many are left. 0 and a reason in *err: -ENOMEM.
+ */
+size_t stat_threads_keep(struct stat_thread *thread, size_t n, size_t most, int *err);
 
 struct stat_target {
 	struct rp_cpus cpus; /* n 0: all that there are */

@@ -10,9 +10,13 @@
 #include <sys/statfs.h>
 #include <unistd.h>
 
+#include "base/budget.h"
 #include "base/file.h"
 #include "base/grow.h"
+#include "base/hash.h"
+#include "base/subuid.h"
 #include "record/sampling.h"
+#include "record/uid_share.h"
 #include "stat.h"
 
 struct tasks {
@@ -55,22 +59,84 @@ static int add_process(struct tasks *t, uint32_t pid)
 	return err == -ENOENT || err == -ESRCH ? 0 : err; /* it has ended */
 }
 
+/* ---- by what threads are called */
+
+struct user_threads {
+	uid_t uid;
+	size_t n, kept;
+};
+
+/* So many of each user are @most at most. */
+static size_t part_of_each(const struct hash_map *users, size_t most)
+{
+	const struct user_threads *u = users->items;
+	size_t low = 0, high = most;
+
+	while (low < high) {
+		const size_t part = (low + high + 1) / 2;
+		size_t sum = 0;
+
+		for (uint32_t i = 0; i < users->count; i++)
+			sum += u[i].n < part ? u[i].n : part;
+		if (sum <= most)
+			low = part;
+		else
+			high = part - 1;
+	}
+	return low;
+}
+
+size_t stat_threads_keep(struct stat_thread *thread, size_t n, size_t most, int *err)
+{
+	struct hash_map users = HASH_MAP(struct user_threads, uid);
+	size_t kept = 0, part;
+
+	*err = 0;
+	for (size_t i = 0; i < n && !*err; i++) {
+		struct user_threads *u = rp_hash_add(&users, &thread[i].uid);
+
+		if (u)
+			u->n++;
+		else
+			*err = -ENOMEM;
+	}
+	part = part_of_each(&users, most);
+	for (size_t i = 0; i < n && !*err; i++) {
+		struct user_threads *u = rp_hash_find(&users, &thread[i].uid);
+
+		if (u->kept++ < part)
+			thread[kept++] = thread[i];
+	}
+	rp_hash_free(&users);
+	return kept;
+}
+
 struct by_comm {
 	const char *glob;
-	struct tasks *tasks;
+	struct stat_thread *thread;
+	size_t n, capacity;
 	uint32_t pid;
+	bool is_known; /* whose the process is */
+	uid_t uid;
 };
 
 static int add_if_named(void *ctx, uint32_t tid)
 {
-	const struct by_comm *c = ctx;
+	struct by_comm *c = ctx;
 	char path[64], comm[32];
 
+	if (rp_work_is_stopped())
+		return -EINTR;
 	snprintf(path, sizeof(path), "/proc/%u/task/%u/comm", c->pid, tid);
 	if (rp_read_small_file(path, comm, sizeof(comm)) < 0)
 		return 0;
 	comm[strcspn(comm, "\n")] = '\0';
-	return fnmatch(c->glob, comm, 0) ? 0 : add_task(c->tasks, tid);
+	if (fnmatch(c->glob, comm, 0))
+		return 0;
+	if (!c->is_known)
+		c->uid = rp_subuid_first(record_share_user(c->pid));
+	c->is_known = true;
+	return RP_PUSH(c->thread, c->n, c->capacity, (struct stat_thread){ (pid_t)tid, c->uid });
 }
 
 static int look_into_process(void *ctx, uint32_t pid)
@@ -80,19 +146,42 @@ static int look_into_process(void *ctx, uint32_t pid)
 	int err;
 
 	c->pid = pid;
+	c->is_known = false;
 	snprintf(path, sizeof(path), "/proc/%u/task", pid);
 	err = each_number(path, add_if_named, c);
-	return err == -ENOMEM ? err : 0;
+	return err == -ENOMEM || err == -EINTR ? err : 0;
+}
+
+static int keep_some(struct by_comm *c)
+{
+	const size_t all = c->n;
+	int err;
+
+	if (all <= STAT_THREADS)
+		return 0;
+	c->n = stat_threads_keep(c->thread, all, STAT_THREADS, &err);
+	if (!err)
+		rp_log(RP_WARN,
+		       "%zu threads are called as `%s' says: %zu are counted, as many of each "
+		       "user; -p counts all of a process",
+		       all, c->glob, c->n);
+	return err;
 }
 
 static int find_by_comm(const char *glob, struct tasks *t)
 {
-	struct by_comm c = { .glob = glob, .tasks = t };
+	struct by_comm c = { .glob = glob };
 	int err = each_number("/proc", look_into_process, &c);
 
-	if (err)
-		return rp_fail(err, "cannot list processes: %s", strerror(-err));
-	return t->n ? 0 : rp_fail(-ESRCH, "no thread is called as `%s' says", glob);
+	if (err && err != -EINTR)
+		err = rp_fail(err, "cannot list processes: %s", strerror(-err));
+	if (!err)
+		err = c.n ? keep_some(&c)
+			  : rp_fail(-ESRCH, "no thread is called as `%s' says", glob);
+	for (size_t i = 0; i < c.n && !err; i++)
+		err = add_task(t, (uint32_t)c.thread[i].tid);
+	free(c.thread);
+	return err;
 }
 
 static int find_tasks(const struct options *opt, pid_t child, struct tasks *t)
