@@ -73,15 +73,17 @@ static int find_used(struct record_table_store *s)
 /* ---- which go */
 
 struct choice {
-	bool is_owners;
+	int which; /* EVICT_ALL and so on */
 	uid_t uid;
 	uint64_t until; /* asked for no later */
 };
 
 static bool may_go(const struct stored_file *file, const struct choice *c)
 {
-	return !file->is_used && file->state != STORED_ORDERED &&
-	       (!c->is_owners || (file->uid == c->uid && file->table.nparts));
+	if (file->is_used || file->state == STORED_ORDERED ||
+	    (c->which & EVICT_OF_USER && file->uid != c->uid))
+		return false;
+	return c->which & EVICT_WITH_KEYS ? file->nkeys : !c->which || file->table.nparts;
 }
 
 static bool goes(const struct stored_file *file, const struct choice *c)
@@ -124,19 +126,13 @@ static void unplace(struct record_table_store *s, struct stored_file *file)
 	record_table_unplace(&s->places, &file->table);
 }
 
-struct dropping {
-	struct record_table_store *s;
-	const struct choice *c;
-};
-
 static bool file_stays(void *ctx, void *entry)
 {
-	const struct dropping *d = ctx;
 	struct stored_file *file = entry;
 
-	if (!goes(file, d->c))
+	if (file->is_used)
 		return true;
-	unplace(d->s, file);
+	unplace(ctx, file);
 	record_table_free_file(file);
 	return false;
 }
@@ -156,17 +152,21 @@ static void drop_retired(struct record_table_store *s, const struct choice *c)
 	s->nretired = left;
 }
 
-static bool evict(struct record_table_store *s, bool is_owners, uid_t uid)
+static bool evict(struct record_table_store *s, int which, uid_t uid)
 {
-	struct choice c = { .is_owners = is_owners, .uid = uid };
+	struct choice c = { .which = which, .uid = uid };
 
 	if (!s->users || find_used(s) || !choose_older_half(s, &c))
 		return false;
-	for (uint32_t i = 0; i < s->files.count; i++)
-		if (goes(table_file_at(s, i), &c))
-			record_table_forget_keys(s, table_file_at(s, i));
+	for (uint32_t i = 0; i < s->files.count; i++) {
+		struct stored_file *file = table_file_at(s, i);
+
+		file->is_used = !goes(file, &c);
+		if (!file->is_used)
+			record_table_forget_keys(s, file);
+	}
 	rp_quiesce();
-	rp_hash_keep(&s->files, file_stays, &(struct dropping){ s, &c });
+	rp_hash_keep(&s->files, file_stays, s);
 	drop_retired(s, &c);
 	return true;
 }
@@ -178,7 +178,7 @@ bool record_table_may_evict(struct record_table_store *s, uid_t payer)
 	return o && record_table_owner_may_evict(o);
 }
 
-bool record_table_evict(struct record_table_store *s, uid_t payer, bool is_owners, uid_t uid)
+bool record_table_evict(struct record_table_store *s, uid_t payer, int which, uid_t uid)
 {
 	struct table_owner *o = rp_hash_add(&s->owners, &(uint32_t){ payer });
 	const uint64_t began = rp_monotonic_ns();
@@ -186,7 +186,7 @@ bool record_table_evict(struct record_table_store *s, uid_t payer, bool is_owner
 
 	if (!s->users || !o || !record_table_owner_may_evict(o))
 		return false;
-	any = evict(s, is_owners, uid);
+	any = evict(s, which, uid);
 	record_table_owner_evicted(o, began, any);
 	return any;
 }
@@ -194,7 +194,7 @@ bool record_table_evict(struct record_table_store *s, uid_t payer, bool is_owner
 void record_table_store_forget_older(struct record_table_store *s, const struct id_set *uids)
 {
 	for (uint32_t i = 0; i < rp_id_set_count(uids); i++)
-		record_table_evict(s, 0, true, (uid_t)rp_id_set_at(uids, i));
+		record_table_evict(s, 0, EVICT_OF_USER, (uid_t)rp_id_set_at(uids, i));
 	for (uint32_t i = 0; i < s->files.count; i++) {
 		struct stored_file *file = table_file_at(s, i);
 

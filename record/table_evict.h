@@ -32,6 +32,7 @@ struct record_table_store {
 	struct table_mark *marks; /* while users() is asked, by index */
 	size_t nmarks, marks_capacity;
 	bool is_full, full_said;
+	uint64_t free_ns; /* when room was made last that nobody pays for */
 };
 
 #define TABLE_FILES HASH_MAP(struct stored_file, changed)
@@ -46,10 +47,12 @@ void record_table_forget_keys(struct record_table_store *s, struct stored_file *
 void record_table_free_file(struct stored_file *file);
 /* Room may be made for @payer now, who else has to wait. */
 bool record_table_may_evict(struct record_table_store *s, uid_t payer);
+/* Which files may go: all, or a user's that have a table; or of either those that have keys. */
+enum { EVICT_ALL, EVICT_OF_USER = 1, EVICT_WITH_KEYS = 2 };
 /*
- * For @payer the older half of the files that no walk will use goes, if @is_owners: of those of
- * @uid with a table; pointers to files hold no longer. False: there were none, or it has to wait.
+ * For @payer the older half of the files that no walk will use goes, of those that @which says;
+ * pointers to files hold no longer. False: there were none, or it has to wait.
  */
-bool record_table_evict(struct record_table_store *s, uid_t payer, bool is_owners, uid_t uid);
+bool record_table_evict(struct record_table_store *s, uid_t payer, int which, uid_t uid);
 
 #endif

@@ -32,24 +32,28 @@ int record_table_loads_read(const struct table_source *src, struct stored_load *
 	struct stored_load *loads;
 	uint32_t found = 0;
 	Elf64_Ehdr head;
-	Elf64_Phdr part;
+	Elf64_Phdr *parts;
 
 	if (!read_at(src, 0, &head, sizeof(head)) || memcmp(head.e_ident, ELFMAG, SELFMAG) ||
-	    head.e_ident[EI_CLASS] != ELFCLASS64 || head.e_phentsize != sizeof(part) ||
+	    head.e_ident[EI_CLASS] != ELFCLASS64 || head.e_phentsize != sizeof(*parts) ||
 	    head.e_phnum > PARTS_MAX)
 		return -ENOEXEC;
-	loads = calloc(head.e_phnum + 1u, sizeof(*loads));
+	parts = malloc((head.e_phnum + 1u) * sizeof(*parts));
+	if (!parts)
+		return -ENOMEM;
+	if (!read_at(src, head.e_phoff, parts, head.e_phnum * sizeof(*parts))) {
+		free(parts);
+		return -ENOEXEC;
+	}
+	loads = calloc((head.e_phnum < STORED_LOADS ? head.e_phnum : STORED_LOADS) + 1u,
+		       sizeof(*loads));
+	for (uint32_t i = 0; loads && i < head.e_phnum && found < STORED_LOADS; i++)
+		if (parts[i].p_type == PT_LOAD && parts[i].p_flags & PF_X)
+			loads[found++] = (struct stored_load){ parts[i].p_offset, parts[i].p_vaddr,
+							       parts[i].p_filesz };
+	free(parts);
 	if (!loads)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < head.e_phnum; i++) {
-		if (!read_at(src, head.e_phoff + i * sizeof(part), &part, sizeof(part))) {
-			free(loads);
-			return -ENOEXEC;
-		}
-		if (part.p_type == PT_LOAD && part.p_flags & PF_X)
-			loads[found++] =
-				(struct stored_load){ part.p_offset, part.p_vaddr, part.p_filesz };
-	}
 	*out = loads;
 	*n = found;
 	return 0;

@@ -6,6 +6,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* So many are known of a file: honest ones have one to three. */
+#define STORED_LOADS 16
+
 /* Offset in the file to address, bytes. */
 struct stored_load {
 	uint64_t offset, vaddr, size;

@@ -72,12 +72,14 @@ void record_table_owner_evicted(struct table_owner *o, uint64_t began, bool is_m
 void record_table_shares_init(struct record_share *shares)
 {
 	static const uint64_t most[TABLE_SHARES] = { UNWIND_PAGES, UNWIND_RULES,
-						     (uint64_t)UNWIND_SHARDS * UNWIND_PART_ROWS };
+						     (uint64_t)UNWIND_SHARDS * UNWIND_PART_ROWS,
+						     UNWIND_FILES };
 
 	for (int i = 0; i < TABLE_SHARES; i++) {
 		shares[i] = RECORD_SHARE(most[i], "room for unwind tables");
 		shares[i].parts = 8; /* one user's, of a machine that is its own, are most */
 	}
+	shares[TABLE_KEYS].what = "files that new processes are walked by";
 }
 
 void record_table_shares_free(struct record_share *shares)
@@ -95,13 +97,13 @@ void record_table_shares_empty(struct record_share *shares)
 struct record_share *record_table_shares_lack(struct record_share *shares, uid_t uid,
 					      const struct unwind_table *t, uint64_t *lacking)
 {
-	uint64_t size[TABLE_SHARES] = { 0, t->nrules, 0 };
+	uint64_t size[TABLE_KEYS] = { 0, t->nrules, 0 };
 
 	for (uint32_t i = 0; i < t->nparts; i++) {
 		size[0] += t->parts[i].npages + 1;
 		size[2] += t->parts[i].nrows;
 	}
-	for (int i = 0; i < TABLE_SHARES; i++)
+	for (int i = 0; i < TABLE_KEYS; i++)
 		if (!record_share_fits(&shares[i], uid, size[i])) {
 			*lacking = size[i];
 			return &shares[i];

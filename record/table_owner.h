@@ -27,8 +27,8 @@ bool record_table_owner_may_evict(const struct table_owner *o);
 /* It was, beginning then; or was looked for in vain, which nobody has waited for. */
 void record_table_owner_evicted(struct table_owner *o, uint64_t began, bool is_made);
 
-/* Pages, rules and rows in the maps. */
-enum { TABLE_SHARES = 3 };
+/* Pages, rules and rows in the maps; and keys in that of files, of tables that lie there. */
+enum { TABLE_KEYS = 3, TABLE_SHARES };
 void record_table_shares_init(struct record_share *shares);
 void record_table_shares_free(struct record_share *shares);
 void record_table_shares_empty(struct record_share *shares);

@@ -56,12 +56,19 @@ void record_table_free_file(struct stored_file *file)
 	*file = (struct stored_file){ 0 };
 }
 
+static void count_keys(struct record_table_store *s, struct stored_file *file, uint32_t nkeys)
+{
+	record_share_give(&s->shares[TABLE_KEYS], file->uid, file->nkeys);
+	record_share_add(&s->shares[TABLE_KEYS], file->uid, nkeys);
+	s->nkeys = s->nkeys - file->nkeys + nkeys;
+	file->nkeys = nkeys;
+}
+
 void record_table_forget_keys(struct record_table_store *s, struct stored_file *file)
 {
 	if (file->nkeys)
 		record_table_files_remove(s->files_fd, file);
-	s->nkeys -= file->nkeys;
-	file->nkeys = 0;
+	count_keys(s, file, 0);
 }
 
 void record_table_store_forget(struct record_table_store *s)
@@ -152,14 +159,18 @@ static uid_t payer_of(const struct record_table_store *s, const struct stat *st)
 	return owner ? owner : s->asker;
 }
 
-/* The first who asked, of those who pay; with a table, until nobody has to. */
+/* The first who asked, of those who pay; with a table or keys, until nobody has to. */
 static void pays(struct record_table_store *s, struct stored_file *file, uid_t payer)
 {
-	if (file->uid == payer || (payer && file->table.nparts))
+	const uint32_t nkeys = file->nkeys;
+
+	if (file->uid == payer || (payer && (file->table.nparts || nkeys)))
 		return;
 	record_table_shares_give(s->shares, file->uid, &file->table);
-	record_table_shares_add(s->shares, payer, &file->table);
+	count_keys(s, file, 0);
 	file->uid = payer;
+	record_table_shares_add(s->shares, payer, &file->table);
+	count_keys(s, file, nkeys);
 }
 
 static void say_full(struct record_table_store *s, int err)
@@ -185,12 +196,13 @@ void record_table_store_lacks(struct record_table_store *s, struct record_share 
 
 /* Of the user's own files, or of those of whoever would have more than the user has then. */
 static bool evict_for(struct record_table_store *s, struct record_share *lacks, uid_t uid,
-		      uint64_t size)
+		      uint64_t size, int which)
 {
 	const uid_t largest = record_share_larger(lacks, uid, size);
 
-	return record_table_evict(s, uid, true, uid) ||
-	       (largest && record_table_evict(s, uid, true, largest));
+	which |= EVICT_OF_USER;
+	return record_table_evict(s, uid, which, uid) ||
+	       (largest && record_table_evict(s, uid, which, largest));
 }
 
 /* Files that no walk needs go for it, if need be: pointers to files hold no longer. */
@@ -202,14 +214,14 @@ static int place(struct record_table_store *s, const struct unwind_table *t, uid
 	int err;
 
 	while ((lacks = record_table_shares_lack(s->shares, uid, t, &size)))
-		if (!evict_for(s, lacks, uid, size)) {
+		if (!evict_for(s, lacks, uid, size, EVICT_ALL)) {
 			record_share_say(lacks, uid);
 			record_table_store_lacks(s, lacks, uid);
 			return -EDQUOT;
 		}
 	do
 		err = record_table_place(&s->places, t, out);
-	while (err == -ENOSPC && record_table_evict(s, uid, false, 0));
+	while (err == -ENOSPC && record_table_evict(s, uid, EVICT_ALL, 0));
 	if (err == -ENOSPC && !record_table_may_evict(s, uid))
 		return -EDQUOT;
 	s->is_full = err == -ENOSPC;
@@ -231,17 +243,59 @@ static void retire(struct record_table_store *s, const struct stored_file *file)
 		free(file->table.parts); /* its place is lost */
 }
 
-static void lead_to(struct record_table_store *s, struct stored_file *file)
+/* ---- keys */
+
+/* Those that it has go on, to the table that it has now. */
+static bool has_key_room(struct record_table_store *s, const struct stored_file *file)
 {
-	s->nkeys -= file->nkeys;
-	file->nkeys = record_table_files_put(s->files_fd, file);
-	s->nkeys += file->nkeys;
+	return s->files_fd < 0 || file->nkeys ||
+	       (s->nkeys + file->nloads <= UNWIND_FILES &&
+		record_share_fits(&s->shares[TABLE_KEYS], file->uid, file->nloads));
 }
 
-static bool has_key_room(const struct record_table_store *s, const struct stored_file *file)
+static void lead_to(struct record_table_store *s, struct stored_file *file)
 {
-	return s->files.count <= MOST_FILES &&
-	       (s->files_fd < 0 || s->nkeys - file->nkeys + file->nloads <= UNWIND_FILES);
+	uint32_t nkeys;
+
+	file->lacks_keys = !has_key_room(s, file);
+	if (file->lacks_keys)
+		return;
+	nkeys = record_table_files_put(s->files_fd, file);
+	if (nkeys < file->nkeys) { /* the others would lead to the old table, whose place goes */
+		record_table_files_remove(s->files_fd, file);
+		nkeys = 0;
+	}
+	count_keys(s, file, nkeys);
+}
+
+/* As others wait for it, seldom; a user pays for it, too. */
+static void evict_at_times(struct record_table_store *s, uid_t uid, int which)
+{
+	const uint64_t now = rp_monotonic_ns();
+
+	if (!uid && now - s->free_ns < NS_PER_SECOND)
+		return;
+	if (!uid)
+		s->free_ns = now;
+	record_table_evict(s, uid, which, 0);
+}
+
+/* If that was not enough it is led to later: record_table_store_known(). */
+static void make_key_room(struct record_table_store *s, const struct stored_file *file)
+{
+	struct record_share *keys = &s->shares[TABLE_KEYS];
+	uid_t largest;
+
+	if (has_key_room(s, file))
+		return;
+	if (record_share_fits(keys, file->uid, file->nloads)) {
+		evict_at_times(s, file->uid, EVICT_WITH_KEYS);
+	} else if (!evict_for(s, keys, file->uid, file->nloads, EVICT_WITH_KEYS)) {
+		record_share_say(keys, file->uid);
+		largest = record_share_contend(keys, file->uid);
+		if (largest && s->over)
+			rp_id_set_add(s->over, largest);
+	}
 }
 
 /* The file that was ordered by this number has this table, or none: NULL. */
@@ -253,8 +307,10 @@ static struct stored_file *settle(struct record_table_store *s, const struct sto
 	struct stored_file *file;
 	int err = t ? place(s, t, wanted.uid, &placed) : 0;
 
-	while (!has_key_room(s, &wanted) && record_table_evict(s, wanted.uid, false, 0))
-		;
+	if (s->files.count > MOST_FILES)
+		evict_at_times(s, wanted.uid, EVICT_ALL);
+	if (!err || wanted.table.nparts)
+		make_key_room(s, &wanted);
 	file = rp_hash_find(&s->files, &wanted);
 	if (!file)
 		return NULL;
@@ -265,7 +321,7 @@ static struct stored_file *settle(struct record_table_store *s, const struct sto
 		file->table = placed;
 		file->jumped_to = t->jumped_to;
 	}
-	if (s->files_fd >= 0 && !(err && !file->table.nparts) && has_key_room(s, file))
+	if (s->files_fd >= 0 && !(err && !file->table.nparts))
 		lead_to(s, file);
 	return file;
 }
@@ -321,6 +377,8 @@ const struct stored_file *record_table_store_known(struct record_table_store *s,
 		file->used_ns = 0; /* there may be for this one */
 	if (!payer)
 		pays(s, file, 0);
+	if (file->lacks_keys)
+		lead_to(s, file);
 	return file;
 }
 

@@ -34,9 +34,10 @@ struct stored_file {
 	enum stored_state state;
 	uint64_t order;	  /* which number it has, being made */
 	uint64_t used_ns; /* when it was asked for last */
-	uint32_t nkeys;	  /* that lead to it in the map of files */
+	uint32_t nkeys;	  /* that lead to it in the map of files; */
+	bool lacks_keys;  /*   there was no room for any */
 	bool is_computed; /* rules for code without an FDE were asked for */
-	bool is_used;	  /* while room is made */
+	bool is_used;	  /* while room is made: it stays */
 };
 
 struct record_table_store;

@@ -14,10 +14,11 @@
 #include "record/whose.h"
 #include "table_code.h"
 
-enum { PROCS, RANGE, INDEX, RULES, ROWS, MAPS };
+enum { PROCS, RANGE, INDEX, RULES, ROWS, BY_FILE, MAPS };
 static const struct asm_map maps[MAPS] = {
-	[PROCS] = UNWIND_MAP_PROCS(512), [RANGE] = UNWIND_MAP_MAPPINGS, [INDEX] = UNWIND_MAP_INDEX,
-	[RULES] = UNWIND_MAP_RULES,	 [ROWS] = UNWIND_MAP_ROWS,
+	[PROCS] = UNWIND_MAP_PROCS(512), [RANGE] = UNWIND_MAP_MAPPINGS,
+	[INDEX] = UNWIND_MAP_INDEX,	 [RULES] = UNWIND_MAP_RULES,
+	[ROWS] = UNWIND_MAP_ROWS,	 [BY_FILE] = UNWIND_MAP_FILES,
 };
 static int fds[MAPS];
 static struct record_whose whose;
@@ -302,6 +303,7 @@ START_TEST(test_files_of_root)
 END_TEST
 
 static struct record_table_store *s;
+static uint32_t used[2 * UNWIND_FILES], nused, asked;
 
 /* Whether @uid gets a table of a file of @owner's. */
 static bool has_table(uid_t uid, uid_t owner, int fd)
@@ -326,12 +328,13 @@ static int large(void)
 
 static void open_store(record_table_users *fn, struct id_set *over)
 {
+	struct record_table_store_maps to;
+
 	open_feed();
-	ck_assert_int_eq(record_table_store_open(
-				 &s, &(struct record_table_store_maps){ fds[INDEX], fds[RULES],
-									fds[ROWS], -1 }),
-			 0);
+	to = (struct record_table_store_maps){ fds[INDEX], fds[RULES], fds[ROWS], fds[BY_FILE] };
+	ck_assert_int_eq(record_table_store_open(&s, &to), 0);
 	record_table_store_used_by(s, fn, NULL, over);
+	nused = 0;
 }
 
 static void close_store(void)
@@ -378,8 +381,6 @@ END_TEST
 
 /* ---- room is made at a price: everybody waits for walks to end */
 
-static uint32_t used[TABLE_CODE_MOST], nused, asked;
-
 static int mark_used(void *ctx, struct record_table_store *store)
 {
 	(void)ctx;
@@ -389,10 +390,8 @@ static int mark_used(void *ctx, struct record_table_store *store)
 	return 0;
 }
 
-/* Whether @uid gets a table of a file of its own, of so much code; that is in use then. */
-static bool uses(uid_t uid, uint64_t bytes)
+static const struct stored_file *uses_file(uid_t uid, int fd)
 {
-	const int fd = code_of_functions(uid, 1, bytes, 0);
 	const struct stored_file *file;
 
 	record_table_store_asked_by(s, uid);
@@ -400,10 +399,16 @@ static bool uses(uid_t uid, uint64_t bytes)
 	close(fd);
 	ck_assert_ptr_nonnull(file);
 	for (uint32_t i = 0; i < file->table.nparts; i++) {
-		ck_assert_uint_lt(nused, TABLE_CODE_MOST);
+		ck_assert_uint_lt(nused, sizeof(used) / sizeof(used[0]));
 		used[nused++] = file->table.parts[i].index;
 	}
-	return file->table.nparts;
+	return file;
+}
+
+/* Whether @uid gets a table of a file of its own, of so much code; that is in use then. */
+static bool uses(uid_t uid, uint64_t bytes)
+{
+	return uses_file(uid, code_of_functions(uid, 1, bytes, 0))->table.nparts;
 }
 
 START_TEST(test_no_room_in_vain)
@@ -448,7 +453,6 @@ START_TEST(test_files_have_an_end)
 	if (geteuid())
 		return;
 	open_store(mark_used, &over);
-	nused = 0;
 	for (key.st_ino = 1; key.st_ino <= MANY; key.st_ino++)
 		ck_assert_ptr_nonnull(record_table_store_made(s, &key, NULL));
 	for (key.st_ino = 1; key.st_ino <= MANY; key.st_ino++)
@@ -457,6 +461,116 @@ START_TEST(test_files_have_an_end)
 	ck_assert_uint_gt(known, UNWIND_FILES);
 	key.st_ino = MANY;
 	ck_assert_ptr_nonnull(record_table_store_known(s, &key));
+	close_store();
+	rp_id_set_free(&over);
+}
+END_TEST
+
+/* ---- keys in the map of files */
+
+enum { MANY_LOADS = 65536 / sizeof(Elf64_Phdr) }; /* as many as the kernel takes */
+
+/* Of one function, loaded as that many pieces of code. */
+static int with_loads(uid_t uid)
+{
+	enum { HEADERS = 2 * MB };
+	const int fd = code_of_functions(uid, 1, 4096, 0);
+	Elf64_Phdr ph[MANY_LOADS];
+	Elf64_Ehdr eh;
+
+	ck_assert_int_eq(pread(fd, &eh, sizeof(eh), 0), sizeof(eh));
+	eh.e_phoff = HEADERS;
+	eh.e_phnum = MANY_LOADS;
+	for (uint32_t i = 0; i < MANY_LOADS; i++)
+		ph[i] = (Elf64_Phdr){ .p_type = PT_LOAD,
+				      .p_flags = PF_R | PF_X,
+				      .p_offset = TABLE_CODE_AT + i * 4096,
+				      .p_vaddr = TABLE_CODE_AT + i * 4096,
+				      .p_filesz = 4096 };
+	ck_assert_int_eq(pwrite(fd, &eh, sizeof(eh), 0), sizeof(eh));
+	ck_assert_int_eq(pwrite(fd, ph, sizeof(ph), HEADERS), sizeof(ph));
+	return fd;
+}
+
+/* Whether new processes are walked by a new file of @uid's, which is in use then if it says so. */
+static bool is_led_to(uid_t uid, bool is_in_use, struct stat *key)
+{
+	const int fd = code_of_functions(uid, 1, 4096, 0);
+	const uint32_t had = nused;
+	const struct stored_file *file;
+
+	ck_assert_int_eq(fstat(fd, key), 0);
+	file = uses_file(uid, fd);
+	ck_assert_uint_eq(file->table.nparts, 1);
+	if (!is_in_use)
+		nused = had;
+	return file->nkeys;
+}
+
+/* Files of others keep their tables, and get keys, whatever one user does. */
+START_TEST(test_keys)
+{
+	enum { HOSTILE = 8, MOST_ASKED = 60, FEW = 20 };
+	struct stat before[2], lacks, key;
+	struct id_set over = { 0 };
+	uint32_t n = 0;
+
+	if (geteuid())
+		return;
+	open_store(mark_used, &over);
+	ck_assert(is_led_to(0, false, &before[0]));
+	ck_assert(is_led_to(1001, false, &before[1]));
+	for (int i = 0; i < HOSTILE; i++)
+		uses_file(1000, with_loads(1000));
+	asked = 0;
+	while (n < UNWIND_FILES && is_led_to(1000, true, &lacks))
+		n++;
+	ck_assert_uint_gt(n, UNWIND_FILES / 2); /* where others want few, they are one user's */
+	for (int i = 0; i < 4 * FEW; i++)
+		ck_assert(!is_led_to(1000, true, &key));
+	ck_assert_uint_lt(asked, MOST_ASKED);
+	ck_assert_logged("user 1000 has taken its share of the files that new processes");
+	for (int i = 0; i < FEW; i++) {
+		ck_assert(is_led_to(1001, true, &key));
+		ck_assert(is_led_to(0, true, &key));
+	}
+	for (int i = 0; i < 2; i++)
+		ck_assert_uint_eq(record_table_store_known(s, &before[i])->table.nparts, 1);
+	ck_assert_not_logged("user 1001");
+	ck_assert_uint_eq(rp_id_set_count(&over), 0); /* as nobody else lacks any */
+
+	/* Once some that it uses no more have gone, it is led to those that had no room. */
+	ck_assert_uint_eq(record_table_store_known(s, &lacks)->nkeys, 0);
+	used[0] = record_table_store_known(s, &lacks)->table.parts[0].index;
+	nused = 1;
+	for (n = 0; n < 100 && !is_led_to(1000, false, &key); n++)
+		usleep(100 * 1000); /* until it has paid for having asked in vain */
+	ck_assert_uint_eq(record_table_store_known(s, &lacks)->nkeys, 1);
+	close_store();
+	rp_id_set_free(&over);
+}
+END_TEST
+
+/* Nobody pays for root's: room is looked for once a second. */
+START_TEST(test_keys_of_root)
+{
+	enum { MORE = 50 };
+	struct id_set over = { 0 };
+	struct stat key;
+
+	if (geteuid())
+		return;
+	open_store(mark_used, &over);
+	for (int i = 0; i < UNWIND_FILES; i++)
+		ck_assert(is_led_to(0, true, &key));
+	asked = 0;
+	for (int i = 0; i < MORE; i++)
+		ck_assert(!is_led_to(0, true, &key));
+	ck_assert_uint_ge(asked, 1);
+	ck_assert_uint_lt(asked, MORE / 2);
+	nused = 0;
+	sleep(1);
+	ck_assert(is_led_to(0, true, &key));
 	close_store();
 	rp_id_set_free(&over);
 }
@@ -474,6 +588,8 @@ int main(void)
 	tcase_add_test(tc, test_who_pays);
 	tcase_add_test(tc, test_no_room_in_vain);
 	tcase_add_test(tc, test_files_have_an_end);
+	tcase_add_test(tc, test_keys);
+	tcase_add_test(tc, test_keys_of_root);
 	tcase_set_timeout(tc, 60);
 	suite_add_tcase(suite, tc);
 	return run_suite(suite);
