@@ -9,6 +9,7 @@
 #include "base/budget.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/subuid.h"
 #include "recording.h"
 #include "sampling.h"
 #include "system.h"
@@ -284,6 +285,7 @@ int record_configure(struct recording *rec)
 	if (!rec->profiler->no_stacks)
 		choose_stacks(rec, c);
 	c->hash_secret = rp_hash_secret();
+	rp_subuid_spans(c->subuids, SHARE_SPANS);
 	c->by_pid = opt->pids.n || opt->program;
 	c->by_tid = opt->tids.n != 0;
 	c->each = opt->samples;

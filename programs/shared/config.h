@@ -4,7 +4,10 @@
 #define PROGRAMS_CONFIG_H
 
 #include <rawprof/asm.h>
+#include "base/subuid.h"
 #include "programs/registry.h"
+
+enum { SHARE_SPANS = 4 };
 
 /* Load-time parameters; 0 is off. */
 struct program_config {
@@ -67,6 +70,8 @@ struct program_config {
 	uint64_t ns_device, ns_inode; /* of the pid namespace to count in; 0: the machine's own */
 	uint64_t cgroup_id;
 	struct asm_comm_filter comm;
+	/* Of subordinate uids, see share.h; those from one on whose last is 0 are none */
+	struct subuid_span subuids[SHARE_SPANS];
 };
 
 /* What became of the events, for the ledger; how the only element of the map stats begins. */

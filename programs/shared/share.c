@@ -5,7 +5,14 @@
 enum { ALL = offsetof(struct share, all), HAS = offsetof(struct share, has) };
 
 /* clang-format off */
-/* R0 = who pays. */
+/* One who may have many numbers. R1 and R2 are lost. */
+#define UNLESS_SUBUID(n)                                                                           \
+	SCOPE("UNLESS_SUBUID(" #n ")"), WHEN(struct program_config, subuids[n].last),              \
+		LD_PARAM(R1, struct program_config, subuids[n].first),                             \
+		LD_PARAM(R2, struct program_config, subuids[n].last), JLT_REG(R0, R1, .no),        \
+		JGT_REG(R0, R2, .no), MOV(R0, -1), LABEL(.no), END, END
+
+/* R0 = who pays; -1: who counts as one with others. */
 static const struct asm_insn payer_lines[] = {
 	WHEN(struct program_config, identity),
 		CALL(get_current_task_btf),
@@ -25,6 +32,10 @@ static const struct asm_insn payer_lines[] = {
 		MOV32_REG(R0, R0),
 	END,
 LABEL(.payer),
+	UNLESS_SUBUID(0),
+	UNLESS_SUBUID(1),
+	UNLESS_SUBUID(2),
+	UNLESS_SUBUID(3),
 };
 const struct asm_part rp_share_payer_part = { ASM_LINES(payer_lines) };
 
@@ -33,7 +44,12 @@ static const struct asm_insn share_lines[] = {
 	MOV(R3, 1),
 	JEQ(R0, 0, .root),
 	/* Seven eighths of what the others have left: seven times as many as there are left now. */
-	AND(R0, SHARE_USERS - 1),
+	MOV(R4, SHARE_USERS),
+	JEQ(R0, -1, .one),
+	MOV_REG(R4, R0),
+	AND(R4, SHARE_USERS - 1),
+LABEL(.one),
+	MOV_REG(R0, R4),
 	LSH(R0, 3),
 	ADD_REG(R0, R1),
 	LDX(DW, R4, R1, ALL),

@@ -5,7 +5,9 @@
  * there is one. Root is denied nothing.
  *
  * Who pays is the user of the current task; in a namespace of users who made it, as there a user
- * without rights has 65,536 more, subuid(5). Namespaces in such ones count as one user.
+ * without rights has 65,536 more, subuid(5). Namespaces in such ones count as one user; so do all
+ * subordinate uids that pay themselves, as whoever has them can be outside of a namespace too, by a
+ * set-user-ID file of one's own. That one has a place in struct share which no number leads to.
  */
 #ifndef PROGRAMS_SHARED_SHARE_H
 #define PROGRAMS_SHARED_SHARE_H
@@ -17,8 +19,8 @@
 
 /* Of one map. All zeroes to begin with, and when that map is emptied. */
 struct share {
-	uint64_t all; /* places that are taken */
-	uint64_t has[SHARE_USERS];
+	uint64_t all;		       /* places that are taken */
+	uint64_t has[SHARE_USERS + 1]; /* the last: of who counts as one with others */
 };
 
 /* The only element of this map has the shares of so many maps, one behind the other. */

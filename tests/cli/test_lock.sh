@@ -225,9 +225,13 @@ fi
 # as USER ARGS...
 as() { setpriv "--reuid=$1" "--regid=$1" --clear-groups "${@:2}"; }
 if as 65533 test -x "$work/futexes"; then
-	# everybody ARGS...: whether another user's waits are seen once that has ended.
+	# everybody ARGS...: whether another user's waits are seen once that has ended; with the subordinate uids of $ranges.
+	ranges=
 	everybody() {
-		"$rawprof" lock -U --by thread --format prometheus -o "$tmp/rows" 60 >"$said" 2>"$err" &
+		local there=()
+		# shellcheck disable=SC2016 # the inner shell expands them
+		[ -z "$ranges" ] || there=(unshare -m sh -c 'mount --bind "$0" /etc/subuid && exec "$@"' "$ranges")
+		"${there[@]}" "$rawprof" lock -U --by thread --format prometheus -o "$tmp/rows" 60 >"$said" 2>"$err" &
 		local pid=$!
 		sleep 1
 		"$@" >/dev/null 2>&1
@@ -259,6 +263,24 @@ if as 65533 test -x "$work/futexes"; then
 	holds 'one user as many: they are one' \
 		"$(cell waits 'comm="futexes"') > 50000 && $(cell waits 'comm="futexes"') <= 57400"
 	is "one user as many: another's are seen" "$(cell waits 'comm="other"')" 2000
+	# They are one outside of a namespace too, as set-user-ID files make them; the first has the other user's lower bits.
+	outside() {
+		as 200701 "$work/futexes" 60000 1
+		for ((uid = 300001; uid < 300010; uid++)); do
+			as $uid "$work/futexes" 8192 1
+		done
+	}
+	ranges=$tmp/subuid
+	echo alice:200000:65536 >"$ranges"
+	echo root:300000:65536 >>"$ranges"
+	if [ -e /etc/subuid ] && unshare -m mount --bind "$ranges" /etc/subuid; then
+		everybody outside
+		holds 'one user as many outside: they are one' \
+			"$(cell waits 'comm="futexes"') > 50000 && $(cell waits 'comm="futexes"') <= 57400"
+		is "one user as many outside: another's are seen" "$(cell waits 'comm="other"')" 2000
+	else
+		skip 'one user as many outside' 'there is no /etc/subuid, or no mount namespace'
+	fi
 else
 	skip 'one user takes all pairs that it can' 'cannot be another user here'
 fi

@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mount.h>
 #include <unistd.h>
 
@@ -182,6 +183,38 @@ START_TEST(test_ranges)
 }
 END_TEST
 
+static void ask_spans(const struct subuid_range *range, uint32_t n, const char *expected)
+{
+	const struct subuids all = { .range = (struct subuid_range *)range, .n = n };
+	struct subuid_span span[3];
+	char text[200] = "";
+
+	n = rp_subuids_spans(&all, span, 3);
+	for (uint32_t i = 0; i < n; i++)
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), "%u-%u ", span[i].first,
+			 span[i].last);
+	ck_assert_str_eq(text, expected);
+}
+
+/* Few spans, none of which has more in it than it must; one uid alone is an ordinary one. */
+START_TEST(test_spans)
+{
+	static const struct subuid_range some[] = { { 231072, 65536 }, { 100000, 65536 },
+						    { 165536, 65536 }, { 1000, 1 },
+						    { 100100, 10 },    { 4294967000, 65536 },
+						    { 500000, 2 } };
+	static const struct subuid_range many[] = { { 90000, 100 }, { 10000, 100 }, { 20000, 100 },
+						    { 20200, 100 }, { 10110, 100 }, { 10300, 100 },
+						    { 80000, 100 } };
+
+	ask_spans(NULL, 0, "");
+	ask_spans(some, 5, "100000-165535 165536-231071 231072-296607 ");
+	ask_spans(some, 7, "100000-296607 500000-500001 4294967000-4294967295 ");
+	ask_spans(many, 7, "10000-20299 80000-80099 90000-90099 ");
+	ask_spans(&some[3], 1, "");
+}
+END_TEST
+
 /* In a mount namespace of this test, whose process is its own. */
 START_TEST(test_a_range_is_one_user)
 {
@@ -225,6 +258,7 @@ int main(void)
 	tcase_add_test(tc, test_contended);
 	tcase_add_test(tc, test_whose_is_known);
 	tcase_add_test(tc, test_ranges);
+	tcase_add_test(tc, test_spans);
 	tcase_add_test(tc, test_a_range_is_one_user);
 	srunner_run_all(r, CK_NORMAL);
 	failed = srunner_ntests_failed(r);
