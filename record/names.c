@@ -13,6 +13,7 @@
 #include "base/machine.h"
 #include "managed_runs.h"
 #include "recording.h"
+#include "symbolize/lines_budget.h"
 
 /*
  * An address that has been named. owner is 0 for the kernel. A process may map one file after
@@ -118,7 +119,7 @@ static const char *readable(const struct recording *rec, const char *name)
 }
 
 /* What is in the source at f; *whole, the address's frame, gets its line. Returns how many more. */
-static size_t add_source(const struct recording *rec, const struct sym_frame *f,
+static size_t add_source(struct recording *rec, uint32_t pid, const struct sym_frame *f,
 			 struct report_frame *whole, struct report_frame *inlined)
 {
 	struct sym_line lines[SYM_INLINE_MAX + 1];
@@ -126,6 +127,7 @@ static size_t add_source(const struct recording *rec, const struct sym_frame *f,
 
 	if (!rec->opt->lines && !rec->opt->inlined)
 		return 0;
+	sym_lines_asked_by(rec->looks.is_free ? 0 : record_whose(&rec->whose, pid));
 	n = sym_user_source(rec->user, f, whole->is_return, rec->opt->inlined, lines,
 			    SYM_INLINE_MAX + 1);
 	for (size_t i = 0; i < n; i++) {
@@ -239,7 +241,7 @@ static size_t name_address(struct recording *rec, const struct name_owner *owner
 		.is_return = is_return,
 	};
 	if (owner)
-		n = add_source(rec, &f, &whole, out);
+		n = add_source(rec, owner->pid, &f, &whole, out);
 	out[n++] = whole;
 	return n;
 }

@@ -14,7 +14,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #ifdef HAVE_LIBDW
 #include <dwarf.h>
@@ -23,8 +22,8 @@
 #endif
 
 #include "lines.h"
+#include "lines_budget.h"
 #include "lines_image.h"
-#include "base/budget.h"
 #include "base/grow.h"
 #include "spans.h"
 
@@ -46,14 +45,12 @@ enum {
 	WORK_FOR = 64 << 20, /* no more work than a file of that size may be */
 	WORK_TIMES = 16,
 	DIE_COSTS = 4,
-	RANGE_COSTS = sizeof(struct sym_span),
-	FILE_SECONDS = 5, /* of CPU time */
-	ALL_SECONDS = 20
+	RANGE_COSTS = sizeof(struct sym_span)
 };
 /* Debug sections of all files together, unpacked: libdw reads each that it needs as a whole. */
 #define SECTIONS_MAX (1ULL << 30)
 
-static uint64_t sections_taken, time_taken; /* of all files */
+static uint64_t sections_taken; /* of all files */
 
 /* Ranges on their way to spans. */
 struct ranges {
@@ -82,34 +79,10 @@ struct sym_dwarf {
 	size_t span_count;
 	uint64_t taken;		/* of sections_taken */
 	Elf_Scn *line_programs; /* .debug_line */
-	struct rp_work work;
-	uint64_t ns; /* of CPU time, so far */
+	struct sym_lines_budget budget;
 };
 
 /* ---- what it may cost */
-
-static uint64_t cpu_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
-/* Since @began so much was spent on the file. */
-static void charge(struct sym_dwarf *d, uint64_t began)
-{
-	const uint64_t ns = cpu_ns() - began;
-
-	d->ns += ns;
-	time_taken += ns;
-}
-
-static bool may_go_on(const struct sym_dwarf *d)
-{
-	return d->ns < FILE_SECONDS * 1000000000ULL && time_taken < ALL_SECONDS * 1000000000ULL &&
-	       d->work.left;
-}
 
 /* What is packed in the way of old: "ZLIB", and the size, the highest byte first. */
 static uint64_t unpacked_size_of_old(Elf_Scn *scn)
@@ -163,7 +136,7 @@ static bool take_sections(struct sym_dwarf *d)
 		if (!strcmp(name, ".debug_line") || !strcmp(name, ".zdebug_line"))
 			d->line_programs = scn;
 	}
-	d->work = rp_work_for(d->taken < WORK_FOR ? d->taken : WORK_FOR, WORK_TIMES);
+	d->budget.work = rp_work_for(d->taken < WORK_FOR ? d->taken : WORK_FOR, WORK_TIMES);
 	return true;
 }
 
@@ -205,8 +178,9 @@ static int add_ranges(struct ranges *r, struct sym_dwarf *d, Dwarf_Die *die, uin
 	int err = 0;
 
 	while (!err && (at = dwarf_ranges(die, at, &base, &start, &end)) > 0)
-		err = rp_work_spend(&d->work, RANGE_COSTS) ? add_range(r, d->code, start, end, id)
-							   : -E2BIG;
+		err = rp_work_spend(&d->budget.work, RANGE_COSTS)
+			      ? add_range(r, d->code, start, end, id)
+			      : -E2BIG;
 	return err;
 }
 
@@ -216,7 +190,7 @@ static bool contains(struct sym_dwarf *d, Dwarf_Die *die, uint64_t vaddr)
 	ptrdiff_t at = 0;
 
 	while ((at = dwarf_ranges(die, at, &base, &start, &end)) > 0) {
-		if (!rp_work_spend(&d->work, DIE_COSTS))
+		if (!rp_work_spend(&d->budget.work, DIE_COSTS))
 			return false;
 		if (vaddr >= start && vaddr < end)
 			return true;
@@ -280,7 +254,7 @@ static int read_units(struct sym_dwarf *d, const struct sym_object *may_split)
 	while (!err && !dwarf_get_units(d->dwarf, cu, &cu, NULL, NULL, &die, NULL)) {
 		int tag = dwarf_tag(&die);
 
-		if (!rp_work_spend(&d->work, DIE_COSTS))
+		if (!rp_work_spend(&d->budget.work, DIE_COSTS))
 			err = -E2BIG;
 		if (tag != DW_TAG_compile_unit && tag != DW_TAG_skeleton_unit)
 			continue;
@@ -348,16 +322,19 @@ int sym_dwarf_open(struct sym_dwarf **out, const struct sym_object *data,
 		   const struct sym_object *code, uint64_t most, bool (*ready)(void))
 {
 	const bool trusted = !ready && sym_lines_may_name_others(data);
-	const uint64_t began = cpu_ns();
 	struct sym_dwarf *d = calloc(1, sizeof(*d));
+	struct sym_lines_mark began;
 	int err;
 
 	if (!d)
 		return -ENOMEM;
+	if (ready)
+		sym_lines_begin_anew();
+	began = sym_lines_mark(&d->budget);
 	d->code = code;
 	elf_version(EV_CURRENT);
 	err = open_elf(d, data, trusted, most);
-	if (!err && (!ready || ready()) && take_sections(d) && may_go_on(d)) {
+	if (!err && (!ready || ready()) && take_sections(d) && sym_lines_may_go_on(&d->budget)) {
 		end_strings(d->elf);
 		d->dwarf = dwarf_begin_elf(d->elf, DWARF_C_READ, NULL);
 	}
@@ -367,7 +344,7 @@ int sym_dwarf_open(struct sym_dwarf **out, const struct sym_object *data,
 		dwarf_setalt(d->dwarf, d->dwarf);
 	if (d->dwarf)
 		err = read_units(d, trusted ? data : NULL);
-	charge(d, began);
+	sym_lines_charge(&d->budget, began);
 	if (err) {
 		sym_dwarf_close(d);
 		return err;
@@ -390,6 +367,7 @@ void sym_dwarf_close(struct sym_dwarf *d)
 	elf_end(d->elf);
 	sym_lines_image_free(&d->image);
 	sections_taken -= d->taken;
+	rp_hash_free(&d->budget.askers);
 	free(d);
 }
 
@@ -425,7 +403,7 @@ static int add_functions(struct sym_dwarf *d, struct unit *u, struct ranges *r, 
 	for (; !err && !more; more = dwarf_siblingof(&die, &die)) {
 		int tag = dwarf_tag(&die);
 
-		if (!rp_work_spend(&d->work, DIE_COSTS))
+		if (!rp_work_spend(&d->budget.work, DIE_COSTS))
 			return -E2BIG;
 		if (tag == DW_TAG_subprogram)
 			err = add_function(d, u, r, &die);
@@ -508,7 +486,7 @@ static bool step_in(struct sym_dwarf *d, Dwarf_Die *die, uint64_t vaddr)
 	for (int more = dwarf_child(die, &child); !more; more = dwarf_siblingof(&child, &child)) {
 		int tag = dwarf_tag(&child);
 
-		if (!rp_work_spend(&d->work, DIE_COSTS))
+		if (!rp_work_spend(&d->budget.work, DIE_COSTS))
 			return false;
 		if ((tag == DW_TAG_inlined_subroutine || tag == DW_TAG_lexical_block ||
 		     tag == DW_TAG_try_block || tag == DW_TAG_catch_block) &&
@@ -547,21 +525,26 @@ static size_t add_inlined(struct sym_dwarf *d, struct unit *u, uint64_t vaddr,
 	return n;
 }
 
+bool sym_dwarf_may_find(const struct sym_dwarf *d)
+{
+	return sym_lines_may_ask(&d->budget);
+}
+
 size_t sym_dwarf_find(struct sym_dwarf *d, uint64_t vaddr, bool inlined, struct sym_line *out,
 		      size_t max)
 {
 	const struct sym_span *span = sym_spans_find(d->spans, d->span_count, vaddr);
 	struct unit *u = span ? &d->units[span->id] : NULL;
-	const uint64_t began = cpu_ns();
+	const struct sym_lines_mark began = sym_lines_mark(&d->budget);
 	size_t n = 1;
 
-	if (!u || !max || !may_go_on(d))
+	if (!u || !max || !sym_dwarf_may_find(d))
 		return 0;
 	out[0] = (struct sym_line){ 0 };
 	if (inlined)
 		n = add_inlined(d, u, vaddr, out, max);
 	read_line(d, u, vaddr, &out[n - 1]);
-	charge(d, began);
+	sym_lines_charge(&d->budget, began);
 	for (size_t i = 0; i < n / 2; i++) { /* the innermost first */
 		struct sym_line swap = out[i];
 

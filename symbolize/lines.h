@@ -26,5 +26,7 @@ void sym_dwarf_close(struct sym_dwarf *d);
  */
 size_t sym_dwarf_find(struct sym_dwarf *d, uint64_t vaddr, bool inlined, struct sym_line *out,
 		      size_t max);
+/* False: it took too much, all together or of who asks (lines_budget.h): nothing is found. */
+bool sym_dwarf_may_find(const struct sym_dwarf *d);
 
 #endif

@@ -17,7 +17,8 @@ int sym_lines_open(struct sym_lines **out, const struct sym_object *data,
 		   const struct sym_object *code);
 void sym_lines_close(struct sym_lines *l);
 /*
- * As sym_dwarf_find(). *failed: its process has ended, or takes too long: nothing more is found.
+ * As sym_dwarf_find(). *failed: its process has ended, or takes too long: nothing more is found;
+ * of one that is read here, not for who asks.
  */
 size_t sym_lines_find(struct sym_lines *l, uint64_t vaddr, bool inlined, struct sym_line *out,
 		      size_t max, bool *failed);

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "lines_budget.h"
+#include "lines_image.h"
 #include "source.h"
 
 void sym_source_free(struct sym_source *s)
@@ -23,6 +25,8 @@ static int ask(struct sym_source *s, struct sym_asked *a)
 				  &failed);
 
 	s->unreadable |= failed;
+	if (failed)
+		return -EAGAIN; /* for who asks: not for all */
 	a->first = s->line_count;
 	a->count = n;
 	if (RP_GROW_TO(s->lines, s->line_count + n, s->line_capacity))
@@ -39,6 +43,10 @@ size_t sym_source_find(struct sym_source *s, const struct sym_object *data,
 {
 	struct sym_asked asked = { .key = vaddr << 1 | inlined }, *known;
 
+	if (!s->opened && sym_lines_are_ours(data) && !sym_lines_may_open()) {
+		s->unreadable |= data->has_dwarf;
+		return 0;
+	}
 	if (!s->opened) {
 		s->opened = true;
 		s->unreadable = sym_lines_open(&s->found, data, code) && data->has_dwarf;

@@ -16,7 +16,9 @@
 
 #include "base/budget.h"
 #include "symbolize/lines_aside.h"
+#include "symbolize/lines_budget.h"
 #include "symbolize/lines_confine.h"
+#include "symbolize/source.h"
 #include "dwarf_made.h"
 
 /* So that memory ends in the tests as it does in the product. */
@@ -445,6 +447,113 @@ START_TEST(test_no_calls)
 }
 END_TEST
 
+/* ---- files that are read here */
+
+/* Of root: one function, in which the walk to each address costs a tenth of the file's work. */
+static void open_dear(struct opened *o)
+{
+	static const unsigned char function[] = { 3,	   0x2e,       1, AT_LOW, FORM_ADDRESS,
+						  AT_HIGH, FORM_DATA8, 0 },
+				   variable[] = { 4, TAG_VARIABLE, 0, 0 };
+	struct debug d = { 0 };
+
+	put_abbreviations(&d);
+	put_abbreviation(&d.abbrev, function);
+	put_abbreviation(&d.abbrev, variable);
+	put1(&d.abbrev, 0);
+	put_unit(&d, "/c");
+	put1(&d.info, 0);
+	put1(&d.info, 3);
+	put8(&d.info, CODE);
+	put8(&d.info, CODE_BYTES);
+	for (uint64_t i = 0; i < rp_work_for(0, 1).left / 40; i++)
+		put1(&d.info, 4);
+	put(&d.info, "\0\0", 2);
+	end_unit(&d, 0);
+	put_lines(&d, 0, 1, false);
+	owner = 0;
+	write_debug("dear", &d, 1);
+	owner = ANOTHER_USER;
+	ck_assert_int_eq(open_lines("dear", o), 0);
+}
+
+/* How many addresses of it have lines for that user. */
+static int all_of(struct opened *o, uint32_t uid)
+{
+	struct sym_line line[2];
+	bool failed = false;
+	int n = 0;
+
+	sym_lines_asked_by(uid);
+	while (n < 100 && sym_lines_find(o->lines, CODE + 1, true, line, 2, &failed) && !failed)
+		n++;
+	ck_assert(failed);
+	return n;
+}
+
+/* When there is nothing more that is said. */
+START_TEST(test_too_much_work)
+{
+	struct opened o = { 0 };
+	int n;
+
+	if (!can_ask())
+		return;
+	open_dear(&o);
+	n = all_of(&o, 0);
+	ck_assert_int_ge(n, 7);
+	ck_assert_int_le(n, 10);
+	close_lines(&o);
+}
+END_TEST
+
+/* One user leaves another some of it, and of the next file there is some as well. */
+START_TEST(test_askers)
+{
+	struct opened o = { 0 };
+
+	if (!can_ask())
+		return;
+	open_dear(&o);
+	ck_assert_int_le(all_of(&o, 1000), 6);
+	ck_assert_int_ge(all_of(&o, 1001), 1);
+	ck_assert_int_eq(all_of(&o, 1000), 0);
+	ck_assert_int_ge(all_of(&o, 0), 1);
+	close_lines(&o);
+	open_dear(&o);
+	ck_assert_int_ge(all_of(&o, 1000), 3);
+	close_lines(&o);
+	sym_lines_asked_by(0);
+}
+END_TEST
+
+/* What one user was denied at an address another has there; and it is told that there is less. */
+START_TEST(test_denied_is_not_kept)
+{
+	struct sym_source source = { 0 };
+	struct opened o = { 0 };
+	struct sym_line line[2];
+	uint64_t at = CODE;
+
+	if (!can_ask())
+		return;
+	open_dear(&o);
+	sym_lines_asked_by(1000);
+	while (at < CODE + 100 && sym_source_find(&source, o.object, o.object, at, true, line, 2)) {
+		ck_assert(!source.unreadable);
+		at++;
+	}
+	ck_assert(source.unreadable);
+	ck_assert_uint_eq(sym_source_find(&source, o.object, o.object, CODE, true, line, 2), 1);
+	sym_lines_asked_by(1001);
+	ck_assert_uint_eq(sym_source_find(&source, o.object, o.object, at, true, line, 2), 1);
+	ck_assert_str_eq(line[0].file, "/c/f");
+	sym_lines_asked_by(0);
+	sym_source_free(&source);
+	close_lines(&o);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("lines");
@@ -464,5 +573,8 @@ int main(void)
 	tcase_add_test(t, test_places);
 	tcase_add_test(t, test_stop);
 	tcase_add_test(t, test_no_calls);
+	tcase_add_test(t, test_too_much_work);
+	tcase_add_test(t, test_askers);
+	tcase_add_test(t, test_denied_is_not_kept);
 	return run_all(s, t);
 }
