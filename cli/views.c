@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 
 #include "sort.h"
@@ -39,6 +40,11 @@ int hists_end(struct recording *rec, uint64_t kept, struct report_hists *set)
 		err = report_hists_set_ledger(set, &ledger.report);
 	if (err)
 		return err;
+	if (report_hists_folded(set))
+		rp_log(RP_WARN,
+		       "%" PRIu64 " of them are in the histogram [others]: there was no room for "
+		       "as many names",
+		       report_hists_folded(set));
 	report_hists_set_cost(set, &ledger.cost);
 	err = output_hists(output_of(rec), options_of(rec), set);
 	return err ? err : run_tell(rec, NULL, &ledger);

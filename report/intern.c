@@ -26,9 +26,31 @@ void report_strings_free(struct strings *s)
 	*s = (struct strings){ 0 };
 }
 
+void report_strings_forget(struct strings *s)
+{
+	rp_index_free(&s->index);
+	s->len = 0;
+	s->count = 1;
+}
+
+static uint32_t find(const struct strings *s, const char *text, uint32_t hash)
+{
+	uint32_t at = hash, found;
+
+	while ((found = rp_index_next(&s->index, hash, &at)) != NONE)
+		if (!strcmp(s->bytes + s->start[found], text))
+			return found;
+	return 0;
+}
+
+uint32_t report_strings_find(const struct strings *s, const char *text)
+{
+	return s->index.slots ? find(s, text, rp_hash_bytes(text, strlen(text))) : 0;
+}
+
 int report_strings_add(struct strings *s, const char *text, uint32_t *id)
 {
-	uint32_t hash, at, found;
+	uint32_t hash;
 	size_t size;
 	int err;
 
@@ -40,13 +62,10 @@ int report_strings_add(struct strings *s, const char *text, uint32_t *id)
 	if (err)
 		return err;
 	size = strlen(text) + 1;
-	at = hash = rp_hash_bytes(text, size - 1);
-	while ((found = rp_index_next(&s->index, hash, &at)) != NONE) {
-		if (!strcmp(s->bytes + s->start[found], text)) {
-			*id = found;
-			return 0;
-		}
-	}
+	hash = rp_hash_bytes(text, size - 1);
+	*id = find(s, text, hash);
+	if (*id)
+		return 0;
 	err = RP_GROW_TO(s->bytes, (size_t)s->len + size, s->cap);
 	if (!err)
 		err = RP_GROW(s->start, s->count, s->start_cap);

@@ -26,7 +26,10 @@ struct strings {
 
 int report_strings_init(struct strings *s);
 void report_strings_free(struct strings *s);
+void report_strings_forget(struct strings *s);				   /* as after init */
 int report_strings_add(struct strings *s, const char *text, uint32_t *id); /* NULL gives 0 */
+/* Its id; 0: it has not been added. */
+uint32_t report_strings_find(const struct strings *s, const char *text);
 
 static inline const char *strings_get(const struct strings *s, uint32_t id)
 {

@@ -74,8 +74,8 @@ static uint32_t keys_wanted(const struct io *io)
 	if (io->config.flushes)
 		n *= IO_PHASES - 1;
 	if (io->config.key_comm || io->config.key_group)
-		n = 4096;
-	return 2 * n; /* banks */
+		n = io->config.phases ? 1024 : 4096; /* as many as half of a set, at most */
+	return 2 * n;				     /* banks */
 }
 
 /* ---- what they counted */
@@ -88,7 +88,8 @@ static const char *phase_name(const struct io *io, uint8_t phase)
 	return io_phase_names[phase % IO_PHASES];
 }
 
-static int hist_of(struct recording *rec, const struct io_key *key, struct report_hist **out)
+static int hist_of(struct recording *rec, const struct io_key *key, bool is_spare,
+		   struct report_hist **out)
 {
 	struct io *io = rec->ctx;
 	char text[IO_LABELS][IO_TEXT];
@@ -128,7 +129,8 @@ static int hist_of(struct recording *rec, const struct io_key *key, struct repor
 			value[i] = phase_name(io, key->phase);
 		}
 	}
-	return report_hists_get(io->set, value, out);
+	return is_spare ? report_hists_get_spare(io->set, value, out)
+			: report_hists_get(io->set, value, out);
 }
 
 /* Phases of which each request has exactly one. */
@@ -175,7 +177,7 @@ static int take_one(struct recording *rec, const struct io_key *key, const void 
 	}
 	if (!n || !wanted(rec, key, n) || is_part(rec->ctx, key))
 		return 0;
-	err = hist_of(rec, key, &hist);
+	err = hist_of(rec, key, false, &hist);
 	return err ? err : hist_merge(hist, map, value, IO_HIST_SLOTS);
 }
 
@@ -196,7 +198,7 @@ static int take_hist(struct recording *rec, const struct io_key *key, const void
 	return err;
 }
 
-/* A value for which the map had no room. */
+/* A value for which the map had no room: it takes none from what the map has. */
 static int take_sample(void *ctx, const void *record, size_t size)
 {
 	const struct io_sample *sample = record;
@@ -208,7 +210,7 @@ static int take_sample(void *ctx, const void *record, size_t size)
 		return -EBADMSG;
 	if (!wanted(rec, &sample->key, 1) || is_part(rec->ctx, &sample->key))
 		return 0;
-	err = hist_of(rec, &sample->key, &hist);
+	err = hist_of(rec, &sample->key, true, &hist);
 	if (!err)
 		report_hist_add(hist, sample->value, 1);
 	return err;
@@ -290,6 +292,7 @@ int io_hists_setup(struct io *io)
 		count_by(io, io->label[i]);
 	}
 	io->config.hists = 1;
+	io->config.calls = io_of_calls(io);
 	io->config.flushes = own->fsync;
 	io->config.phases = own->phases;
 	io->config.sizes = own->sizes;

@@ -72,6 +72,18 @@ static int look_at_kernel(struct io *io)
 	return 0;
 }
 
+/* Commands, processes and control groups are what anybody makes. */
+static uint32_t most_of_bank(const struct recording *rec)
+{
+	const struct io *io = rec->ctx;
+	const struct io_config *c = &io->config;
+
+	if (!c->key_comm && !c->key_process && (!c->key_group || c->calls))
+		return 0;
+	return io->maps[c->hists ? IO_MAP_HISTS : IO_MAP_TOTALS].max_entries /
+	       (rec->opt->interval > 0 ? 2 : 1);
+}
+
 static int configure(struct recording *rec)
 {
 	struct io *io = rec->ctx;
@@ -84,6 +96,8 @@ static int configure(struct recording *rec)
 			config->cgroup || config->records || config->totals || config->stacks;
 	if (!config->key_comm && !config->key_group)
 		io->maps[IO_MAP_HISTS].key_size = io->maps[IO_MAP_TOTALS].key_size = IO_SHORT_KEY;
+	if (config->hists || config->totals)
+		config->most = most_of_bank(rec);
 	/* A part that is done has a length. */
 	config->timeline |= io->classic;
 	config->extent |= io->classic;
@@ -281,6 +295,21 @@ static int take_entry(void *ctx, const void *key, const void *value)
 	return t->fn(t->rec, &whole, value);
 }
 
+/*
+ * Whoever takes a place in the other bank meanwhile may have it for nothing. That bank is the next
+ * to be emptied.
+ */
+static void forget_share(int fd, uint8_t bank)
+{
+	static struct share of_banks[2];
+	const uint32_t only = 0;
+
+	if (rp_map_lookup(fd, &only, of_banks))
+		return;
+	of_banks[bank] = (struct share){ 0 };
+	rp_map_update(fd, &only, of_banks, BPF_ANY);
+}
+
 int io_take_bank(struct recording *rec, int map, io_entry_fn fn)
 {
 	struct io *io = rec->ctx;
@@ -293,6 +322,8 @@ int io_take_bank(struct recording *rec, int map, io_entry_fn fn)
 
 	for (size_t i = 0; !err && i < t.n; i++)
 		rp_map_delete(fd, &t.taken[i]);
+	if (io->config.most)
+		forget_share(record_stacks_map(rec->stacks, IO_MAP_SHARES), t.bank);
 	free(t.taken);
 	io->turned = false;
 	return err;

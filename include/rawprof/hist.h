@@ -108,9 +108,15 @@ struct report_hists_spec {
 int report_hists_new(const struct report_hists_spec *spec, struct report_hists **out);
 void report_hists_free(struct report_hists *set); /* NULL is fine */
 
-/* The histogram of a tuple, a value for each key, made if it is new. It lives as long as the set.
- * NULL among the values is "". */
+/* The histogram of a tuple, a value for each key, made if it is new. It lives until the set is
+ * emptied. NULL among the values is "". A set has at most 16,384, and 256 MB of them: what is new
+ * then is counted together, each of its labels "[others]". */
 int report_hists_get(struct report_hists *set, const char *const *values, struct report_hist **out);
+/* The same, but the half of the set is left to others: for what found no room before. */
+int report_hists_get_spare(struct report_hists *set, const char *const *values,
+			   struct report_hist **out);
+/* Values that were counted under "[others]" so far. */
+uint64_t report_hists_folded(const struct report_hists *set);
 size_t report_hists_count(const struct report_hists *set);
 
 /* Empties every histogram, for the next interval; empty ones are not written. */

@@ -302,7 +302,9 @@ static const struct io_config usual_config = { .common = PROGRAM_USUAL_CONFIG,
 					       .flushes = 1,
 					       .hists = 1,
 					       .key_flags = 1,
-					       .key_group = 1 };
+					       .key_group = 1,
+					       .calls = 1,
+					       .most = 128 };
 
 #define CALL_PROGRAM(role_)                                                                        \
 	.role = (role_), RP_MAPS(rp_io_maps, IO_MAPS), RP_CONFIG(usual_config),                    \

@@ -20,25 +20,41 @@ ASM_FRAME(count_frame,
 	(uint32_t, disk, DISK));
 
 /* clang-format off */
+/* reg = who pays for the request at R6, where that is asked. */
+#define PAYER(reg)                                                                                 \
+	SCOPE("PAYER(" #reg ")"),                                                                  \
+		WHEN(struct io_config, most),                                                      \
+			LDX(W, reg, R6, REQUEST(payer)),                                           \
+		END,                                                                               \
+	END
+
 /* Counts ns, in a register, as that phase; destroys R1 to R5. */
 #define PHASE(phase, ns)                                                                           \
 	SCOPE("PHASE(" #phase ", " #ns ")"),                                                       \
 		MOV_REG(R2, ns),                                                                   \
 		ST(B, R10, KEY_PHASE, phase),                                                      \
 		FRAME_PTR(R1, KEY),                                                                \
+		PAYER(R3),                                                                         \
 		CALL_FUNC(io_hist),                                                                \
 	END
 
 /*
  * R0 = the value of the map hists for the key whose address is in a register, made if there is
- * none; 0: there is no room.
+ * none; 0: there is no room, or not for who pays: the lines behind that set R0 to it.
  */
-#define HISTS_OF(key)                                                                              \
+#define HISTS_OF(key, ...)                                                                         \
 	SCOPE("HISTS_OF(" #key ")"),                                                               \
 		LD_MAP(R1, hists),                                                                 \
 		MOV_REG(R2, key),                                                                  \
 		CALL(map_lookup_elem),                                                             \
 		JNE(R0, 0, .found),                                                                \
+		WHEN(struct io_config, most),                                                      \
+			__VA_ARGS__,                                                               \
+			LDX(B, R2, key, offsetof(struct io_key, bank)),                            \
+			SHARE_OF_BANK,                                                             \
+			LD_PARAM(R2, struct io_config, most),                                      \
+			SHARE_TAKE(.found),                                                        \
+		END,                                                                               \
 		LD_MAP(R1, hists),                                                                 \
 		MOV_REG(R2, key),                                                                  \
 		LD_MAP_VALUE(R3, zero, 0),                                                         \
@@ -66,17 +82,23 @@ ASM_FRAME(count_frame,
 
 static const struct asm_insn hist_lines[] = {
 	/*
-	 * io_hist(key, value): counts a value in the histogram of that key, or sends it to where
-	 * there is room.
+	 * io_hist(key, value, who pays): counts a value in the histogram of that key, or
+	 * sends it to where there is room.
 	 */
 FUNC(io_hist),
 	MOV_REG(R6, R1),
 	MOV_REG(R7, R2),
+	WHEN(struct io_config, most),
+		UNLESS(struct io_config, calls),
+			MOV_REG(R9, R3),
+		END,
+	END,
 	JSGE(R7, 0, forwards),
 	COUNT(stats, struct io_stats, backwards),
 	MOV(R7, 0),
 LABEL(forwards),
-	HISTS_OF(R6),
+	HISTS_OF(R6, WHEN(struct io_config, calls), SHARE_PAYER, END,
+		 UNLESS(struct io_config, calls), MOV_REG(R0, R9), END),
 	JEQ(R0, 0, no_room),
 	MOV_REG(R8, R0),
 	HIST_ADD(R8, R7, IO_HIST_BITS, IO_HIST_SLOTS),
@@ -179,18 +201,20 @@ LABEL(was_issued),
 	WHEN(struct io_config, latency),
 		FRAME_PTR(R1, KEY),
 		MOV_REG(R2, R8),
+		PAYER(R3),
 		CALL_FUNC(io_hist),
 	END,
 	WHEN(struct io_config, sizes),
 		FRAME_PTR(R1, KEY),
 		MOV_REG(R2, R7),
+		PAYER(R3),
 		CALL_FUNC(io_hist),
 	END,
 	WHEN(struct io_config, phases),
 		LDX(DW, R9, R6, REQUEST(issue)),
 		JEQ(R9, 0, never_issued),
 		FRAME_PTR(R7, KEY),
-		HISTS_OF(R7),
+		HISTS_OF(R7, PAYER(R0)),
 		MOV_REG(R7, R0),
 		LDX(DW, R1, R6, REQUEST(insert)),
 		JEQ(R1, 0, not_scheduled),

@@ -13,7 +13,7 @@ static const struct asm_layout stats_layout = ASM_LAYOUT(
 	not_seen, no_end, map_full, requests_full, phases_lost, backwards);
 static const struct asm_layout request_layout =
 	ASM_LAYOUT(struct io_request, start, insert, issue, last_issue, data_done, flags, disk,
-		   issues, len, sector, pid_tgid, cgroup, hash, done, jump, comm);
+		   issues, len, sector, pid_tgid, cgroup, hash, done, jump, payer, unused, comm);
 const struct asm_layout rp_io_key_layout =
 	ASM_LAYOUT(struct io_key, disk, flags, phase, bank, process, group, comm);
 static const struct asm_layout total_layout =
@@ -36,6 +36,7 @@ const struct asm_map rp_io_maps[IO_MAPS] = {
 	[IO_MAP_THREADS] = { "threads", BPF_MAP_TYPE_LRU_HASH, 4, sizeof(struct io_call), 32768 },
 	[IO_MAP_TYPES] = { "types", BPF_MAP_TYPE_HASH, 8, 16, 512 },
 	[IO_MAP_FLUSHES] = { "flushes", BPF_MAP_TYPE_HASH, 4, sizeof(struct io_flushes), 4096 },
+	[IO_MAP_SHARES] = SHARE_MAP(2),
 };
 
 /* ---- start */
@@ -89,6 +90,10 @@ LABEL(fresh),
 		WHEN(struct io_config, cgroup),
 			CALL(get_current_cgroup_id),
 			STX(DW, R7, REQUEST(cgroup), R0),
+		END,
+		WHEN(struct io_config, most),
+			SHARE_PAYER,
+			STX(W, R7, REQUEST(payer), R0),
 		END,
 	END,
 

@@ -22,6 +22,7 @@
 #ifndef RAWPROF_IO_H
 #define RAWPROF_IO_H
 
+#include "programs/shared/share.h"
 #include "programs/shared/stack.h"
 
 /* The phases of a request, from its start to its end without a gap. */
@@ -81,6 +82,9 @@ struct io_config {
 	uint32_t rwbs_issue, rwbs_complete;
 	/* by what; flags of the request that are part of the key */
 	uint32_t key_disk, key_flags, key_process, key_comm, key_group;
+	uint32_t calls; /* it is about system calls, not requests */
+	/* Places of the map hists or totals that a bank has; 0: nobody makes up its keys. */
+	uint32_t most;
 };
 
 /* What became of the requests. */
@@ -116,9 +120,11 @@ struct io_request {
 	uint64_t sector;
 	uint64_t pid_tgid; /* process << 32 | thread; -1: not asked for */
 	uint64_t cgroup;
-	uint64_t hash; /* of its stack */
-	uint32_t done; /* bytes before the last issue */
-	uint32_t jump; /* it does not begin where the last one ended */
+	uint64_t hash;	/* of its stack */
+	uint32_t done;	/* bytes before the last issue */
+	uint32_t jump;	/* it does not begin where the last one ended */
+	uint32_t payer; /* whose share of hists or totals it takes a place of, if config->most */
+	uint32_t unused;
 	char comm[16];
 };
 
@@ -180,6 +186,7 @@ enum {
 	IO_MAP_THREADS, /* struct io_call by thread: what it is in */
 	IO_MAP_TYPES,	/* names of types of file systems, by their address */
 	IO_MAP_FLUSHES, /* struct io_flushes by disk */
+	IO_MAP_SHARES,	/* of hists or totals, of each bank */
 	IO_MAPS
 };
 extern const struct asm_map rp_io_maps[IO_MAPS];
@@ -243,10 +250,14 @@ enum io_role {
 extern const struct io_config rp_io_usual_config;
 
 /*
- * io_hist(R1 = address of a struct io_key, R2 = value): counts it in the histogram, or sends it
- * through the ring.
+ * io_hist(R1 = address of a struct io_key, R2 = value, R3 = with most, of requests, who pays):
+ * counts it in the histogram, or sends it through the ring.
  */
 extern const struct asm_part rp_io_hist_part;
+/* The share of the bank, which is in R2, at R1. */
+#define SHARE_OF_BANK                                                                              \
+	SCOPE("SHARE_OF_BANK"), LD_MAP_VALUE(R1, shares, 0), JEQ(R2, 0, .first),                   \
+		ADD(R1, sizeof(struct share)), LABEL(.first), END
 
 /* ---- system calls (programs/io/calls.c) */
 

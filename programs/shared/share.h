@@ -29,14 +29,22 @@ struct share {
 		"shares", BPF_MAP_TYPE_ARRAY, 4, (maps) * sizeof(struct share), 1                  \
 	}
 
+/* R0 = who pays; R1, R2 are lost. */
+#define SHARE_PAYER SCOPE("SHARE_PAYER"), INCLUDE(&rp_share_payer_part), END
+/*
+ * R0 = who pays, R1 = the share, R2 = how many places there are: there is one more that is taken,
+ * or it goes on at the label full. R0 to R5 are lost.
+ */
+#define SHARE_TAKE(full)                                                                           \
+	SCOPE("SHARE_TAKE(" #full ")"), INCLUDE(&rp_share_part), JEQ(R0, 0, full), END
 /*
  * Before a new key is put into the map of that number: its user has one more place, or it goes on
  * at the label full. most: the line that sets R2 to how many places there are. R0 to R5 are lost.
  */
 #define SHARE_OR(number, most, full)                                                               \
-	SCOPE("SHARE_OR(" #number ", " #most ", " #full ")"), INCLUDE(&rp_share_payer_part),       \
-		LD_MAP_VALUE(R1, shares, (number) * sizeof(struct share)), most,                   \
-		INCLUDE(&rp_share_part), JEQ(R0, 0, full), END
+	SCOPE("SHARE_OR(" #number ", " #most ", " #full ")"), SHARE_PAYER,                         \
+		LD_MAP_VALUE(R1, shares, (number) * sizeof(struct share)), most, SHARE_TAKE(full), \
+		END
 extern const struct asm_part rp_share_payer_part, rp_share_part;
 
 #endif

@@ -4,10 +4,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/budget.h"
 #include "base/grow.h"
 #include "hists.h"
 #include "report/report.h"
 #include "report/prometheus.h"
+
+/* Labels are what others make up. Of the memory that there is a set may take this part, */
+#define MEMORY_SHARE 8
+#define MOST_BYTES (256u << 20) /*   but no more. */
+/* What may stay as it is when a set is emptied. */
+#define KEPT 256
+
+static size_t bytes_of_hist(const struct report_hists *set)
+{
+	return sizeof(struct report_hist) + report_hist_slots(set->spec.bits) * sizeof(uint64_t);
+}
 
 static bool spec_makes_sense(const struct report_hists_spec *spec)
 {
@@ -58,6 +70,9 @@ int report_hists_new(const struct report_hists_spec *spec, struct report_hists *
 		return -ENOMEM;
 	set->tuples = HASH_SET(struct tuple);
 	err = copy_spec(set, spec);
+	set->most = (uint32_t)(rp_memory_part(MEMORY_SHARE, MOST_BYTES) / bytes_of_hist(set));
+	if (set->most > HISTS_MOST)
+		set->most = HISTS_MOST;
 	if (!err)
 		err = report_strings_init(&set->strings);
 	if (err)
@@ -67,14 +82,19 @@ int report_hists_new(const struct report_hists_spec *spec, struct report_hists *
 	return err;
 }
 
+static void forget_tuples(struct report_hists *set)
+{
+	for (uint32_t i = 0; i < set->tuples.count; i++)
+		free(set->hists[i]);
+	rp_hash_free(&set->tuples);
+}
+
 void report_hists_free(struct report_hists *set)
 {
 	if (!set)
 		return;
-	for (uint32_t i = 0; i < set->tuples.count; i++)
-		free(set->hists[i]);
+	forget_tuples(set);
 	free(set->hists);
-	rp_hash_free(&set->tuples);
 	report_strings_free(&set->strings);
 	for (size_t i = 0; i < REPORT_HISTS_MAX_KEYS; i++)
 		free(set->keys[i]);
@@ -93,32 +113,73 @@ static void empty(struct report_hist *h, unsigned int bits)
 	memset(h->slots, 0, slots);
 }
 
-int report_hists_get(struct report_hists *set, const char *const *values, struct report_hist **out)
+/* The number of a tuple, which may be a new one. */
+static int add_tuple(struct report_hists *set, const char *const *values, uint32_t *id)
 {
+	const uint32_t before = set->tuples.count;
 	struct tuple tuple = { 0 };
-	uint32_t before = set->tuples.count, id;
 	int err = RP_GROW(set->hists, before, set->cap);
 
 	for (size_t i = 0; i < set->spec.nkeys && !err; i++)
 		err = report_strings_add(&set->strings, values[i] ? values[i] : "",
 					 &tuple.value[i]);
 	if (!err)
-		err = rp_hash_number(&set->tuples, &tuple, &id);
+		err = rp_hash_number(&set->tuples, &tuple, id);
+	if (!err && *id == before)
+		set->hists[before] = NULL;
+	return err;
+}
+
+/* The number of one that there is, or NONE. */
+static uint32_t find_tuple(const struct report_hists *set, const char *const *values)
+{
+	const struct tuple *all = set->tuples.items, *found;
+	struct tuple tuple = { 0 };
+
+	for (size_t i = 0; i < set->spec.nkeys; i++) {
+		tuple.value[i] = report_strings_find(&set->strings, values[i] ? values[i] : "");
+		if (!tuple.value[i])
+			return NONE;
+	}
+	found = rp_hash_find(&set->tuples, &tuple);
+	return found ? (uint32_t)(found - all) : NONE;
+}
+
+#define OTHERS "[others]"
+static const char *const of_others[] = { OTHERS, OTHERS, OTHERS, OTHERS };
+_Static_assert(sizeof(of_others) / sizeof(of_others[0]) == REPORT_HISTS_MAX_KEYS, "as many");
+
+static int get_within(struct report_hists *set, const char *const *values, uint32_t most,
+		      struct report_hist **out)
+{
+	uint32_t id = set->tuples.count < most ? NONE : find_tuple(set, values);
+	struct report_hist *h;
+	int err = 0;
+
+	if (id == NONE)
+		err = add_tuple(set, set->tuples.count < most ? values : of_others, &id);
 	if (err)
 		return err;
-	if (id == before)
-		set->hists[id] = NULL;
-	if (!set->hists[id]) {
-		struct report_hist *h = malloc(sizeof(*h) + report_hist_slots(set->spec.bits) *
-								    sizeof(h->slots[0]));
-
+	h = set->hists[id];
+	if (!h) {
+		h = set->hists[id] = malloc(bytes_of_hist(set));
 		if (!h)
 			return -ENOMEM;
 		empty(h, set->spec.bits);
-		set->hists[id] = h;
 	}
-	*out = set->hists[id];
+	*out = h;
 	return 0;
+}
+
+int report_hists_get(struct report_hists *set, const char *const *values, struct report_hist **out)
+{
+	return get_within(set, values, set->most, out);
+}
+
+int report_hists_get_spare(struct report_hists *set, const char *const *values,
+			   struct report_hist **out)
+{
+	return get_within(set, values, set->most / 2, out);
 }
 
 static bool holds(const struct report_hists *set, uint32_t tuple)
@@ -135,8 +196,25 @@ size_t report_hists_count(const struct report_hists *set)
 	return n;
 }
 
+static uint64_t in_others(const struct report_hists *set)
+{
+	const uint32_t id = set->spec.nkeys ? find_tuple(set, of_others) : NONE;
+
+	return id != NONE && holds(set, id) ? set->hists[id]->count : 0;
+}
+
+uint64_t report_hists_folded(const struct report_hists *set)
+{
+	return add_saturating(set->folded, in_others(set));
+}
+
 void report_hists_clear(struct report_hists *set)
 {
+	set->folded = report_hists_folded(set);
+	if (set->tuples.count > KEPT) {
+		forget_tuples(set);
+		report_strings_forget(&set->strings);
+	}
 	for (uint32_t i = 0; i < set->tuples.count; i++)
 		if (holds(set, i))
 			empty(set->hists[i], set->spec.bits);

@@ -25,14 +25,17 @@ struct tuple {
 };
 SET_ELEMENT(struct tuple, REPORT_HISTS_MAX_KEYS * 4);
 
+#define HISTS_MOST 16384
 struct report_hists {
 	struct report_meta meta;
 	struct report_hists_spec spec; /* texts are owned */
 	char *keys[REPORT_HISTS_MAX_KEYS];
 	struct strings strings;
 	struct hash_map tuples;
-	struct report_hist **hists; /* of each tuple; NULL: memory ran out when it came */
+	struct report_hist **hists; /* of each tuple; NULL: it has none yet */
 	uint32_t cap;
+	uint32_t most;	 /* tuples; what has no room is one more, "[others]" */
+	uint64_t folded; /* values in that one, of parts before */
 };
 
 /* The greatest value that may be in a slot of this histogram. */

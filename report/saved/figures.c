@@ -88,6 +88,7 @@ static int get_hists(struct saved_input *in, struct report_hists *set, uint64_t 
 	int err = 0;
 
 	*room -= n * each;
+	set->most = UINT32_MAX; /* but for the room, as many as there are */
 
 	for (uint32_t i = 0; i < n && !err && !in->bad; i++) {
 		const char *labels[REPORT_HISTS_MAX_KEYS];

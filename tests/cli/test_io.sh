@@ -355,6 +355,44 @@ done
 	is '--fsync: not told apart by phase a call is one' "$(count_of ext4)" 60
 }
 
+# ---- one user does not have all of it
+
+# names.py COMM NUMBER FILE [direct]: reads by so many names.
+cat >"$tmp/names.py" <<'EOF'
+import ctypes, mmap, os, sys
+libc, page = ctypes.CDLL(None), mmap.mmap(-1, 4096)
+fd = os.open(sys.argv[3], os.O_RDONLY | (os.O_DIRECT if len(sys.argv) > 4 else 0))
+for i in range(int(sys.argv[2])):
+    libc.prctl(15, b'%s_%d' % (sys.argv[1].encode(), i), 0, 0, 0)
+    os.preadv(fd, [page], 0)
+EOF
+chmod 755 "$tmp" && chmod 644 "$tmp/names.py"
+as() { setpriv --reuid="$1" --regid="$1" --clear-groups /usr/bin/python3 "${@:2}"; }
+# beside NUMBER FILE DIRECT ARGS...: one user reads by so many names, and then another by three.
+beside() {
+	recording io --format json -o "$tmp/json" -v "${@:4}"
+	# shellcheck disable=SC2086 # or no word
+	as 65534 "$tmp/names.py" one "$1" "$2" $3 && as 65533 "$tmp/names.py" two 3 "$2" $3
+	kill -INT $recorder
+	wait $recorder
+}
+if as 65533 -c ''; then
+	beside 20000 /dev/zero '' --syscalls --by comm
+	hists
+	holds 'any number of names: so many histograms' "$(wc -l <"$tmp/hists") <= 16385 && $(wc -l <"$tmp/hists") > 1000"
+	holds 'any number of names: the others are one' "$(count_of '[others]') >= 3500"
+	has 'any number of names: said' "$err" '[0-9]+ of them are in the histogram \[others\]'
+	is 'any number of names: those of another user are there' "$(grep -c '^two_[0-2] ' "$tmp/hists")" 3
+	[ -z "$mounted" ] || {
+		head -c 4096 /dev/zero >"$tmp/mnt/names" && sync -f "$tmp/mnt" && chmod 755 "$tmp/mnt"
+		beside 20000 "$tmp/mnt/names" direct --by comm --disk "$disk"
+		hists
+		is 'requests by any name: those of another user are there' "$(grep -c '^two_[0-2] ' "$tmp/hists")" 3
+	}
+else
+	skip 'one user does not have all of it' 'cannot be another user here'
+fi
+
 # ---- a disk without requests
 
 zram=$(cat /sys/class/zram-control/hot_add 2>/dev/null)

@@ -134,6 +134,80 @@ START_TEST(sums_saturate)
 }
 END_TEST
 
+/* ---- as many as others make up */
+
+static const char *const by_two[] = { "comm", "op" };
+static const struct report_hists_spec labelled = {
+	.title = "latency",
+	.metric = "test_latency",
+	.events = "requests",
+	.unit = REPORT_UNIT_NS,
+	.bits = 0, /* small ones */
+	.keys = by_two,
+	.nkeys = 2,
+};
+
+static void add_so_many(struct report_hists *set, int n, bool are_spare)
+{
+	for (int i = 0; i < n; i++) {
+		char comm[16];
+		const char *const values[] = { comm, "read" };
+		struct report_hist *h;
+
+		snprintf(comm, sizeof(comm), "%s%d", are_spare ? "spare" : "one", i);
+		ck_assert_int_eq(are_spare ? report_hists_get_spare(set, values, &h)
+					   : report_hists_get(set, values, &h),
+				 0);
+		report_hist_add(h, 1000, 1);
+	}
+}
+
+static uint64_t count_in(struct report_hists *set, const char *comm, const char *op)
+{
+	struct report_hist_summary s;
+
+	report_hist_summary(get(set, comm, op), &s);
+	return s.count;
+}
+
+START_TEST(what_has_no_room_is_one)
+{
+	struct report_hists *set = new_set(&labelled);
+
+	add_so_many(set, 16384, false);
+	ck_assert_uint_eq(report_hists_count(set), 16384);
+	ck_assert_uint_eq(report_hists_folded(set), 0);
+	add_so_many(set, 20000, false);
+	ck_assert_uint_eq(report_hists_count(set), 16385);
+	ck_assert_uint_eq(report_hists_folded(set), 20000 - 16384);
+	ck_assert_uint_eq(count_in(set, "one7", "read"), 2);
+	ck_assert_uint_eq(count_in(set, "[others]", "[others]"), 20000 - 16384);
+	ck_assert_uint_eq(count_in(set, "one7", "write"), 20000 - 16384); /* is among them */
+
+	/* The next interval has room for others, and what was without stays known. */
+	report_hists_clear(set);
+	ck_assert_uint_eq(report_hists_count(set), 0);
+	add_so_many(set, 10, true);
+	ck_assert_uint_eq(report_hists_count(set), 10);
+	ck_assert_uint_eq(count_in(set, "spare7", "read"), 1);
+	ck_assert_uint_eq(report_hists_folded(set), 20000 - 16384);
+	report_hists_free(set);
+}
+END_TEST
+
+START_TEST(half_of_them_are_spare)
+{
+	struct report_hists *set = new_set(&labelled);
+
+	add_so_many(set, 20000, true);
+	add_so_many(set, 8000, false);
+	ck_assert_uint_eq(report_hists_count(set), 8192 + 1 + 8000);
+	ck_assert_uint_eq(report_hists_folded(set), 20000 - 8192);
+	ck_assert_uint_eq(count_in(set, "one7999", "read"), 1);
+	report_hists_free(set);
+}
+END_TEST
+
 /* ---- percentiles */
 
 static int by_value(const void *a, const void *b)
@@ -387,6 +461,8 @@ static void add(TCase *tests)
 	tcase_add_test(tests, edges);
 	tcase_add_test(tests, figures_are_exact);
 	tcase_add_test(tests, sums_saturate);
+	tcase_add_test(tests, what_has_no_room_is_one);
+	tcase_add_test(tests, half_of_them_are_spare);
 	tcase_add_test(tests, percentiles_are_those_of_a_sorted_list);
 	tcase_add_test(tests, merging_is_adding);
 	tcase_add_test(tests, fewer_slots);
