@@ -388,6 +388,19 @@ if as 65533 -c ''; then
 		beside 20000 "$tmp/mnt/names" direct --by comm --disk "$disk"
 		hists
 		is 'requests by any name: those of another user are there' "$(grep -c '^two_[0-2] ' "$tmp/hists")" 3
+		beside 10000 "$tmp/mnt/names" direct --processes --disk "$disk"
+		is '--processes: one user has any name: those of another are there' \
+			"$(grep -o '"two_[0-2]"' "$tmp/json" | sort -u | wc -l)" 3
+		recording io --format json -o "$tmp/json" -v --processes --disk "$disk" -i 0.5
+		for i in 1 2 3 4; do # in both banks
+			as 65534 "$tmp/names.py" one 6000 "$tmp/mnt/names" direct
+			sleep 0.3
+		done
+		sleep 1
+		as 65534 "$tmp/names.py" again 3 "$tmp/mnt/names" direct
+		kill -INT $recorder
+		wait $recorder
+		is '--processes -i: there is room again' "$(grep -o '"again_[0-2]"' "$tmp/json" | sort -u | wc -l)" 3
 	}
 else
 	skip 'one user does not have all of it' 'cannot be another user here'
