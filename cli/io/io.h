@@ -63,8 +63,8 @@ struct io_names {
 		uint64_t id;
 		char *path;
 	} * groups;
-	size_t ngroups, groups_capacity;
-	bool groups_read;
+	size_t ngroups, groups_capacity, group_bytes;
+	bool groups_read, groups_full;
 };
 /* Reads which disks there are; those that are gone by now stay known. -ENOMEM. */
 int io_names_read_disks(struct io_names *names);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "io.h"
+#include "base/budget.h"
 #include "base/file.h"
 #include "base/grow.h"
 
@@ -225,41 +226,65 @@ static void group_root(char *root, size_t size)
 		fclose(mounts);
 }
 
+/* Groups that have names, and all bytes of these. Users who may make groups have half of them. */
+#define MOST_GROUPS 16384
+#define MOST_GROUP_BYTES (8u << 20)
+#define GROUP_WORK 4096 /* what looking into one is worth, as bytes */
+
 /* Its id is the number of the directory. */
 static int add_group(struct io_names *names, uint64_t id, const char *parent, const char *name)
 {
 	struct io_group group = { .id = id };
+	int n = asprintf(&group.path, "%s/%s", parent, name);
 
-	if (asprintf(&group.path, "%s/%s", parent, name) < 0)
+	if (n < 0)
 		return -ENOMEM;
+	names->group_bytes += (size_t)n + 1;
 	if (!RP_PUSH(names->groups, names->ngroups, names->groups_capacity, group))
 		return 0;
 	free(group.path);
 	return -ENOMEM;
 }
 
-static int add_groups_in(struct io_names *names, DIR *dir, const char *parent)
+/* @part: one of so many parts is for what is in there. */
+static int add_groups_in(struct io_names *names, DIR *dir, const char *parent, unsigned int part,
+			 struct rp_work *work)
 {
 	const struct dirent *entry;
 	int err = 0;
 
-	while (!err && (entry = readdir(dir)))
-		if (entry->d_type == DT_DIR && strcmp(entry->d_name, ".") &&
-		    strcmp(entry->d_name, ".."))
-			err = add_group(names, entry->d_ino, parent, entry->d_name);
+	while (!err && (entry = readdir(dir)) && rp_work_spend(work, sizeof(*entry))) {
+		if (entry->d_type != DT_DIR || !strcmp(entry->d_name, ".") ||
+		    !strcmp(entry->d_name, ".."))
+			continue;
+		if (names->ngroups >= MOST_GROUPS / part ||
+		    names->group_bytes >= MOST_GROUP_BYTES / part) {
+			names->groups_full = true;
+			break;
+		}
+		err = add_group(names, entry->d_ino, parent, entry->d_name);
+	}
 	return err;
+}
+
+static int by_id(const void *a, const void *b)
+{
+	const struct io_group *x = a, *y = b;
+
+	return x->id < y->id ? -1 : x->id > y->id;
 }
 
 /* Those below each that was found, in turn: however deep they are, one directory is open. */
 static void read_groups(struct io_names *names)
 {
+	struct rp_work work = { .left = UINT64_MAX }; /* it ends with the groups, or a signal */
 	char root[PATH_MAX], path[PATH_MAX];
 	struct stat top, st;
 	int err;
 
 	group_root(root, sizeof(root));
 	err = stat(root, &top) ? -errno : add_group(names, top.st_ino, "", "");
-	for (size_t i = 0; i < names->ngroups && !err; i++) {
+	for (size_t i = 0; i < names->ngroups && !err && rp_work_spend(&work, GROUP_WORK); i++) {
 		const char *parent = i ? names->groups[i].path : "";
 		DIR *dir;
 
@@ -268,21 +293,28 @@ static void read_groups(struct io_names *names)
 			continue;
 		dir = opendir(path);
 		if (dir && !fstat(dirfd(dir), &st) && st.st_dev == top.st_dev)
-			err = add_groups_in(names, dir, parent);
+			err = add_groups_in(names, dir, parent, st.st_uid ? 2 : 1, &work);
 		if (dir)
 			closedir(dir);
 	}
+	if (names->ngroups)
+		qsort(names->groups, names->ngroups, sizeof(*names->groups), by_id);
+	if (names->groups_full)
+		rp_log(RP_WARN, "there are too many control groups: some have numbers alone");
 }
 
 const char *io_cgroup_path(struct io_names *names, uint64_t id, char *text)
 {
+	const struct io_group key = { .id = id }, *group = NULL;
+
 	if (!names->groups_read) {
 		names->groups_read = true;
 		read_groups(names);
 	}
-	for (size_t i = 0; i < names->ngroups; i++)
-		if (names->groups[i].id == id)
-			return names->groups[i].path;
+	if (names->ngroups)
+		group = bsearch(&key, names->groups, names->ngroups, sizeof(key), by_id);
+	if (group)
+		return group->path;
 	snprintf(text, IO_TEXT, "cgroup-%llu", (unsigned long long)id);
 	return text;
 }

@@ -3,12 +3,15 @@
 #include <check.h>
 #include <ftw.h>
 #include <limits.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/budget.h"
 #include "cli/io/io.h"
 
 #define DEEP 40 /* more than are open at a time */
@@ -77,6 +80,67 @@ START_TEST(deep_groups_have_names)
 }
 END_TEST
 
+/* In place of the groups: directories in memory. False, with a word: it may not. */
+static bool make_groups(int users, int of_each)
+{
+	const char *place = *root ? root : "/sys/fs/cgroup";
+	char name[32];
+
+	if (unshare(CLONE_NEWNS) || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+	    mount("groups", place, "tmpfs", 0, "mode=755,nr_inodes=0") || chdir(place)) {
+		printf("skip: no file system can be mounted\n");
+		return false;
+	}
+	for (int user = 0; user < users; user++) {
+		snprintf(name, sizeof(name), "user%d", user);
+		ck_assert(!mkdir(name, 0755) && !chown(name, 1000, 1000) && !chdir(name));
+		for (int i = 0; i < of_each; i++) {
+			snprintf(name, sizeof(name), "g%d", i);
+			ck_assert_int_eq(mkdir(name, 0755), 0);
+		}
+		ck_assert_int_eq(chdir(".."), 0);
+	}
+	/* Of root, and looked into after all of those. */
+	ck_assert(!mkdir("z", 0755) && !mkdir("z/service", 0755) && !mkdir("z/service/own", 0755));
+	return true;
+}
+
+START_TEST(many_groups)
+{
+	struct stat st;
+
+	if (!make_groups(3, 10000))
+		return;
+	ck_assert_int_eq(stat("z/service/own", &st), 0);
+	ck_assert_str_eq(io_cgroup_path(&names, st.st_ino, text), "/z/service/own");
+	ck_assert_uint_ge(names.ngroups, 8192);
+	ck_assert_uint_le(names.ngroups, 8192 + 8);
+	ck_assert(names.groups_full);
+	for (size_t i = 0; i < names.ngroups; i++)
+		ck_assert_str_eq(io_cgroup_path(&names, names.groups[i].id, text),
+				 names.groups[i].path);
+	io_names_free(&names);
+}
+END_TEST
+
+static bool at_once(void *ctx)
+{
+	(void)ctx;
+	return true;
+}
+
+START_TEST(a_signal_ends_the_walk)
+{
+	if (!make_groups(1, 8000))
+		return;
+	rp_work_watch(at_once, NULL);
+	io_cgroup_path(&names, 1, text);
+	ck_assert_uint_le(names.ngroups, 4000);
+	rp_work_watch(NULL, NULL);
+	io_names_free(&names);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("io_names");
@@ -87,6 +151,8 @@ int main(void)
 	tcase_add_checked_fixture(t, set_up, NULL);
 	tcase_add_test(t, all_groups_have_names);
 	tcase_add_test(t, deep_groups_have_names);
+	tcase_add_test(t, many_groups);
+	tcase_add_test(t, a_signal_ends_the_walk);
 	suite_add_tcase(s, t);
 	srunner_run_all(r, CK_NORMAL);
 	failed = srunner_ntests_failed(r);
