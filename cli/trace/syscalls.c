@@ -81,7 +81,6 @@ static int ledger(struct recording *rec, uint64_t kept, struct record_ledger *b)
 #define LEAST_THREADS 4096
 #define MOST_THREADS (1u << 17)
 #define ROWS_BY 8192 /* sums by process and command */
-#define ERRORS 4096
 
 /* All memory is taken beforehand: what the kernel would find later comes too late for some. */
 static void size_maps(struct syscalls *sys)
@@ -100,7 +99,7 @@ static void size_maps(struct syscalls *sys)
 	}
 	sys->config.most_sums = sums->max_entries;
 	if (sys->config.errors)
-		sys->maps[SYSCALLS_MAP_ERRORS].max_entries = ERRORS;
+		sys->maps[SYSCALLS_MAP_ERRORS].max_entries = SYSCALLS_ERRORS;
 	if (sys->cpus.n)
 		sys->maps[SYSCALLS_MAP_CPUS].max_entries = (uint32_t)sys->cpus.n;
 }

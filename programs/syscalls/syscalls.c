@@ -31,7 +31,7 @@ const struct asm_map rp_syscalls_maps[SYSCALLS_MAPS] = {
 				  8, 1, .key = &key_layout },
 	[SYSCALLS_MAP_CPUS] = { "cpus", BPF_MAP_TYPE_HASH, 4, 4, 1 },
 	[SYSCALLS_MAP_NO_SUM] = { "no_sum", BPF_MAP_TYPE_ARRAY, 4, sizeof(struct syscalls_sum), 1 },
-	[SYSCALLS_MAP_SHARES] = SHARE_MAP(1),
+	[SYSCALLS_MAP_SHARES] = SHARE_MAP(2),
 };
 
 enum {
@@ -173,8 +173,13 @@ LABEL(known),
 		NEG(R6),
 		STX(W, R10, KEY_ERROR, R6),
 		ST(DW, R10, ONE, 1),
+		MAP_LOOKUP(errors, KEY),
+		JNE(R0, 0, known_error),
+		SHARE_OR(1, MOV(R2, SYSCALLS_ERRORS), errors_full),
+LABEL(known_error),
 		MAP_ADD(errors, KEY, ONE),
 		JEQ(R0, 0, out),
+LABEL(errors_full),
 		COUNT(stats, struct syscalls_stats, errors_full),
 	END,
 LABEL(out),

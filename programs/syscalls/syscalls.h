@@ -50,6 +50,7 @@ struct syscalls_key {
 	uint32_t unused;
 	char comm[16];
 };
+#define SYSCALLS_ERRORS 16384 /* places of errors: a sum may have failed in several ways */
 #define SYSCALLS_HIST_BITS 3
 #define SYSCALLS_HIST_SLOTS 304 /* up to 2^40 ns, 18 minutes */
 /* Value of sums: of each CPU; by process, of which there are many more, of all together. */
@@ -67,7 +68,7 @@ enum {
 	SYSCALLS_MAP_ERRORS, /* uint64_t by key, of each CPU */
 	SYSCALLS_MAP_CPUS,
 	SYSCALLS_MAP_NO_SUM, /* a struct syscalls_sum that stays as it is */
-	SYSCALLS_MAP_SHARES, /* of sums */
+	SYSCALLS_MAP_SHARES, /* of sums, of errors */
 	SYSCALLS_MAPS
 };
 extern const struct asm_map rp_syscalls_maps[SYSCALLS_MAPS];

@@ -81,28 +81,48 @@ for i in range(int(sys.argv[1])):
 for i in range(int(sys.argv[2])):
     libc.syscall(int(sys.argv[3]) + i)
 EOF
+# fails.py NAMES: by so many names one call that fails in three ways: EFAULT, EINVAL, EPERM.
+cat >"$tmp/fails.py" <<'EOF'
+import ctypes, sys
+libc = ctypes.CDLL(None)
+for i in range(int(sys.argv[1])):
+    libc.prctl(15, b'one_%d' % i, 0, 0, 0)
+    libc.prctl(15, 1, 0, 0, 0)
+    libc.prctl(999, 0, 0, 0, 0)
+    libc.prctl(24, 0, 0, 0, 0)
+EOF
 chmod 755 "$tmp"
-# beside NUMBER NUMBER ARGS...: one user calls that much, and then another by three names, or three numbers.
+# as USER ARGS...
+as() { setpriv "--reuid=$1" "--regid=$1" --clear-groups /usr/bin/python3 "${@:2}"; }
+# beside NUMBER NUMBER ARGS...: one user calls that much, and then another by three names, or three numbers; with
+# --errors the first fails by so many names.
 beside() {
-	local pid names=$1 numbers=$2
+	local pid names=$1 numbers=$2 by_one=("$tmp/names.py" "$1" "$2" 1000)
 	shift 2
+	[[ "$*" != *--errors* ]] || by_one=("$tmp/fails.py" "$names")
 	"$rawprof" trace "$@" --format json -o "$tmp/json" 60 >"$out" 2>"$err" &
 	pid=$!
 	sleep 1
-	setpriv --reuid=65534 --regid=65534 --clear-groups /usr/bin/python3 "$tmp/names.py" "$names" "$numbers" 1000
-	setpriv --reuid=65533 --regid=65533 --clear-groups /usr/bin/python3 "$tmp/names.py" $((names ? 3 : 0)) $((numbers ? 3 : 0)) 9000
+	as 65534 "${by_one[@]}"
+	as 65533 "$tmp/names.py" $((names ? 3 : 0)) $((numbers ? 3 : 0)) 9000
 	sleep 0.2
 	kill -INT $pid
 	wait $pid
 }
-if have_python && setpriv --reuid=65533 --regid=65533 --clear-groups /usr/bin/python3 -c ''; then
+# calls: of number 9000.
+calls() {
+	python3 -c 'import json, sys
+print(sum(r["calls"] for r in json.load(open(sys.argv[1]))["rows"] if r["syscall"].endswith("9000")))' "$tmp/json"
+}
+if have_python && as 65533 -c ''; then
 	beside 0 2000 --syscalls
 	is 'one user calls any number: those of another are there' \
 		"$(grep -oE '"syscall": ?"[^"]*900[0-2]"' "$tmp/json" | sort -u | wc -l)" 3
 	beside 10000 0 --syscalls --by process
-	is 'one user has any name: those of another are there' \
-		"$(python3 -c 'import json, sys
-print(sum(r["calls"] for r in json.load(open(sys.argv[1]))["rows"] if r["syscall"].endswith("9000")))' "$tmp/json")" 3
+	is 'one user has any name: those of another are there' "$(calls)" 3
+	beside 6500 0 --syscalls --errors --by process
+	is 'one user fails in many ways: the errors of another are there' "$(calls)" 3
+	has 'one user fails in many ways: there was no room for all' "$err" 'no room to keep how'
 else
 	skip 'one user calls any number' 'cannot be another user here'
 fi
