@@ -2,13 +2,16 @@
 /* rawprof offcpu --runq: how long threads wait for a CPU, as histograms. */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <rawprof/hist.h>
 #include <rawprof/loader.h>
 
+#include "base/budget.h"
 #include "base/hash.h"
 #include "offcpu.h"
+#include "programs/shared/share.h"
 #include "programs/threads/runq.h"
 #include "cli/views.h"
 #include "sched.h"
@@ -16,6 +19,7 @@
 /* A histogram as it was at the last report: what the map holds only grows. */
 struct seen {
 	struct runq_key key;
+	uint32_t payer;
 	uint64_t sum, slots[RUNQ_HIST_SLOTS];
 };
 
@@ -40,6 +44,7 @@ static int attach(struct recording *rec)
 	struct runq *r = rec->ctx;
 
 	r->config.common = rec->config;
+	r->config.most_hists = record_stacks_maps(rec->stacks)[RUNQ_MAP_HISTS].max_entries;
 	return record_attach(rec, rp_runq_programs, RECORD_ALL_ROLES, &r->config);
 }
 
@@ -61,18 +66,11 @@ static int find_hist(struct runq *r, const struct runq_key *key, const struct ru
 	return report_hists_get(r->set, labels, out);
 }
 
-static int take_hist(void *ctx, const void *key, const void *value)
+static int take_new(struct runq *r, struct seen *seen, const struct runq_hist *h)
 {
-	const struct runq_hist *h = value;
-	struct runq *r = ctx;
 	struct report_hist *hist;
-	struct runq_key k;
-	struct seen *seen;
-	int err;
+	int err = find_hist(r, &seen->key, h, &hist);
 
-	memcpy(&k, key, sizeof(k));
-	seen = rp_hash_add(&r->seen, &k);
-	err = seen ? find_hist(r, &k, h, &hist) : -ENOMEM;
 	for (unsigned int i = 0; !err && i < RUNQ_HIST_SLOTS; i++) {
 		uint64_t n = h->slots[i] - seen->slots[i];
 
@@ -86,9 +84,17 @@ static int take_hist(void *ctx, const void *key, const void *value)
 		report_hist_add_sum(hist, h->sum - seen->sum,
 				    seen->sum ? UINT64_MAX : ~h->not_least,
 				    seen->sum ? 0 : h->greatest);
-	if (seen)
-		seen->sum = h->sum;
+	seen->sum = h->sum;
+	seen->payer = h->payer;
 	return err;
+}
+
+static int take_hist(void *ctx, const void *key, const void *value)
+{
+	struct runq *r = ctx;
+	struct seen *seen = rp_hash_add(&r->seen, key);
+
+	return seen ? take_new(r, seen, value) : -ENOMEM;
 }
 
 int runq_take(struct recording *rec)
@@ -112,6 +118,74 @@ static int fill(struct recording *rec)
 	return err;
 }
 
+/* ---- a series by process: those that end make room for others */
+
+static int take_thread(void *ctx, const void *key, const void *value)
+{
+	const uint32_t process = (uint32_t)(((const struct runq_thread *)value)->pid_tgid >> 32);
+
+	(void)key;
+	return rp_hash_add(ctx, &process) ? 0 : -ENOMEM;
+}
+
+struct rows {
+	struct runq *r;
+	struct hash_map alive; /* of uint32_t: processes that have threads */
+	struct share share;    /* as of the rows that stay */
+	struct runq_hist last;
+	int fd; /* of the map */
+	int err;
+};
+
+static bool stays(void *ctx, void *entry)
+{
+	struct rows *rows = ctx;
+	struct seen *seen = entry;
+
+	if (!rows->err && !rp_hash_find(&rows->alive, &seen->key.process)) {
+		rows->err = rp_map_lookup(rows->fd, &seen->key, &rows->last);
+		if (!rows->err)
+			rows->err = take_new(rows->r, seen, &rows->last);
+		if (!rows->err)
+			rows->err = rp_map_delete(rows->fd, &seen->key);
+		return false;
+	}
+	rows->share.all++;
+	if (seen->payer)
+		++*share_places(&rows->share, seen->payer);
+	return true;
+}
+
+/*
+ * Only of threads in the map waits are counted: a process that had waited and has none there is
+ * done, once the programs that are at work are. A place that is taken meanwhile counts as its
+ * user's from the next time on.
+ */
+static int forget_ended(struct recording *rec)
+{
+	struct rows *rows = calloc(1, sizeof(*rows));
+	struct runq *r = rec->ctx;
+	int err;
+
+	if (!rows)
+		return -ENOMEM;
+	rows->r = r;
+	rows->alive = HASH_SET(uint32_t);
+	rows->fd = record_stacks_map(rec->stacks, RUNQ_MAP_HISTS);
+	err = record_stacks_each(rec->stacks, RUNQ_MAP_THREADS, take_thread, &rows->alive);
+	rp_quiesce();
+	if (!err) {
+		rp_hash_keep(&r->seen, stays, rows);
+		err = rows->err;
+	}
+	if (!err)
+		err = rp_map_update(record_stacks_map(rec->stacks, RUNQ_MAP_SHARES),
+				    &(uint32_t){ 0 }, &rows->share, BPF_ANY);
+	rp_hash_free(&rows->alive);
+	free(rows);
+	return err;
+}
+
 /* ---- report */
 
 static int interval(struct recording *rec)
@@ -119,6 +193,8 @@ static int interval(struct recording *rec)
 	struct runq *r = rec->ctx;
 	int err = fill(rec);
 
+	if (!err && r->config.by_process)
+		err = forget_ended(rec);
 	return err ? err : hists_part(rec, r->set);
 }
 
@@ -205,15 +281,33 @@ void runq_close(struct runq *r)
 	rp_hash_free(&r->seen);
 }
 
+/* By process: so many, in this part of the memory. All of it is taken beforehand. */
+#define LEAST_PROCESSES 1024
+#define MOST_PROCESSES 8192
+#define PROCESSES_SHARE 32
+
+static uint32_t processes_wanted(void)
+{
+	const size_t each = sizeof(struct runq_hist);
+	const uint64_t n = rp_memory_part(PROCESSES_SHARE, MOST_PROCESSES * each) / each;
+
+	return n < LEAST_PROCESSES ? LEAST_PROCESSES : (uint32_t)n;
+}
+
 int runq_run(const struct options *opt)
 {
 	struct runq r = { .options = opt->own };
+	struct record_profiler profiler = runq_profiler;
+	struct asm_map maps[RUNQ_MAPS];
 	const unsigned long errors = rp_log_errors();
 	const int err = runq_open(&r);
 	int status;
 
-	status = err ? command_failed(opt->command, err, errors)
-		     : run_profiler(&runq_profiler, opt, &r);
+	memcpy(maps, rp_runq_maps, sizeof(maps));
+	if (r.options->by && *r.options->by == 'p')
+		maps[RUNQ_MAP_HISTS].max_entries = processes_wanted();
+	profiler.maps = maps;
+	status = err ? command_failed(opt->command, err, errors) : run_profiler(&profiler, opt, &r);
 	runq_close(&r);
 	return status;
 }

@@ -50,6 +50,7 @@ struct sched_config {
 	uint32_t gil;	   /* who has an interpreter lock, too (wall); needs managed_bytes */
 	uint32_t wakers;   /* waits are counted by who ended them, too (offcpu) */
 	uint32_t by_cpu, by_process; /* what histograms are told apart by (runq) */
+	uint32_t most_hists;	     /* places for them */
 	uint32_t classic;	     /* no kernel BTF: what a task_struct says is not to be had */
 	uint32_t kept_locks;	 /* a process may keep its lock: no memory is read then (asleep) */
 	uint64_t min_ns, max_ns; /* 0: any */

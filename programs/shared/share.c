@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* share: may this user have one more place of a map? The lines of SHARE_OR(). */
+/* share: may this user have one more place of a map? The lines of SHARE_OR() and its parts. */
 #include "share.h"
 
 enum { ALL = offsetof(struct share, all), HAS = offsetof(struct share, has) };
@@ -10,48 +10,51 @@ enum { ALL = offsetof(struct share, all), HAS = offsetof(struct share, has) };
 	SCOPE("UNLESS_SUBUID(" #n ")"), WHEN(struct program_config, subuids[n].last),              \
 		LD_PARAM(R1, struct program_config, subuids[n].first),                             \
 		LD_PARAM(R2, struct program_config, subuids[n].last), JLT_REG(R0, R1, .no),        \
-		JGT_REG(R0, R2, .no), MOV(R0, -1), LABEL(.no), END, END
+		JGT_REG(R0, R2, .no), MOV32(R0, -1), LABEL(.no), END, END
+#define UNLESS_ANY_SUBUID UNLESS_SUBUID(0), UNLESS_SUBUID(1), UNLESS_SUBUID(2), UNLESS_SUBUID(3)
 
-/* R0 = who pays; -1: who counts as one with others. */
+/* R0 = who pays for the task in R0; (uint32_t)-1: who counts as one with others. */
+static const struct asm_insn payer_of_lines[] = {
+	LD_FIELD(R1, R0, "task_struct", "cred"),
+	LD_FIELD(R0, R1, "cred", "uid.val"),
+	JEQ(R0, 0, .payer),
+	LD_FIELD(R1, R1, "cred", "user_ns"),
+	LD_FIELD(R2, R1, "user_namespace", "owner.val"),
+	JEQ(R2, 0, .payer), /* it is the machine's own, or root made it */
+	MOV_REG(R0, R2),
+	LD_FIELD(R1, R1, "user_namespace", "level"),
+	JLE(R1, 1, .payer),
+	MOV32(R0, -1),
+LABEL(.payer),
+	UNLESS_ANY_SUBUID,
+};
+const struct asm_part rp_share_payer_of_part = { ASM_LINES(payer_of_lines) };
+
+/* R0 = who pays for the current one. */
 static const struct asm_insn payer_lines[] = {
 	WHEN(struct program_config, identity),
 		CALL(get_current_task_btf),
-		LD_FIELD(R1, R0, "task_struct", "cred"),
-		LD_FIELD(R0, R1, "cred", "uid.val"),
-		JEQ(R0, 0, .payer),
-		LD_FIELD(R1, R1, "cred", "user_ns"),
-		LD_FIELD(R2, R1, "user_namespace", "owner.val"),
-		JEQ(R2, 0, .payer), /* it is the machine's own, or root made it */
-		MOV_REG(R0, R2),
-		LD_FIELD(R1, R1, "user_namespace", "level"),
-		JLE(R1, 1, .payer),
-		MOV(R0, -1),
+		INCLUDE(&rp_share_payer_of_part),
 	END,
 	UNLESS(struct program_config, identity),
 		CALL(get_current_uid_gid),
 		MOV32_REG(R0, R0),
+		UNLESS_ANY_SUBUID,
 	END,
-LABEL(.payer),
-	UNLESS_SUBUID(0),
-	UNLESS_SUBUID(1),
-	UNLESS_SUBUID(2),
-	UNLESS_SUBUID(3),
 };
 const struct asm_part rp_share_payer_part = { ASM_LINES(payer_lines) };
+
+/* R0 = where the share at R1 has the places of the payer in R0. R4 is lost. */
+#define PLACES_OF_PAYER                                                                            \
+	MOV(R4, SHARE_USERS), JEQ32(R0, -1, .one), MOV_REG(R4, R0), AND(R4, SHARE_USERS - 1),      \
+		LABEL(.one), MOV_REG(R0, R4), LSH(R0, 3), ADD_REG(R0, R1)
 
 /* R0 = whether the payer has one of the R2 places that the share at R1 is of; it is taken. */
 static const struct asm_insn share_lines[] = {
 	MOV(R3, 1),
 	JEQ(R0, 0, .root),
 	/* Seven eighths of what the others have left: seven times as many as there are left now. */
-	MOV(R4, SHARE_USERS),
-	JEQ(R0, -1, .one),
-	MOV_REG(R4, R0),
-	AND(R4, SHARE_USERS - 1),
-LABEL(.one),
-	MOV_REG(R0, R4),
-	LSH(R0, 3),
-	ADD_REG(R0, R1),
+	PLACES_OF_PAYER,
 	LDX(DW, R4, R1, ALL),
 	SUB_REG(R2, R4),
 	MUL(R2, 7),

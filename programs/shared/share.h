@@ -29,22 +29,31 @@ struct share {
 		"shares", BPF_MAP_TYPE_ARRAY, 4, (maps) * sizeof(struct share), 1                  \
 	}
 
-/* R0 = who pays; R1, R2 are lost. */
-#define SHARE_PAYER SCOPE("SHARE_PAYER"), INCLUDE(&rp_share_payer_part), END
+/* R0 = who pays, 32 bits: for the task in R0, or for the current one. R1, R2 are lost. */
+#define SHARE_PAYER_OF() SCOPE("SHARE_PAYER_OF()"), INCLUDE(&rp_share_payer_of_part), END
+#define SHARE_PAYER() SCOPE("SHARE_PAYER()"), INCLUDE(&rp_share_payer_part), END
 /*
  * R0 = who pays, R1 = the share, R2 = how many places there are: there is one more that is taken,
  * or it goes on at the label full. R0 to R5 are lost.
  */
 #define SHARE_TAKE(full)                                                                           \
 	SCOPE("SHARE_TAKE(" #full ")"), INCLUDE(&rp_share_part), JEQ(R0, 0, full), END
-/*
- * Before a new key is put into the map of that number: its user has one more place, or it goes on
- * at the label full. most: the line that sets R2 to how many places there are. R0 to R5 are lost.
- */
-#define SHARE_OR(number, most, full)                                                               \
-	SCOPE("SHARE_OR(" #number ", " #most ", " #full ")"), SHARE_PAYER,                         \
+/* The same of the share of that number. most: the line that sets R2 to how many places there are. */
+#define SHARE_TAKE_OF(number, most, full)                                                          \
+	SCOPE("SHARE_TAKE_OF(" #number ", " #most ", " #full ")"),                                 \
 		LD_MAP_VALUE(R1, shares, (number) * sizeof(struct share)), most, SHARE_TAKE(full), \
 		END
-extern const struct asm_part rp_share_payer_part, rp_share_part;
+/* The same, before the current task puts a new key into the map. */
+#define SHARE_OR(number, most, full)                                                               \
+	SCOPE("SHARE_OR(" #number ", " #most ", " #full ")"), SHARE_PAYER(),                       \
+		LD_MAP_VALUE(R1, shares, (number) * sizeof(struct share)), most, SHARE_TAKE(full), \
+		END
+extern const struct asm_part rp_share_payer_part, rp_share_payer_of_part, rp_share_part;
+
+/* Where a share has the places of who pays. */
+static inline uint64_t *share_places(struct share *share, uint32_t payer)
+{
+	return &share->has[payer == UINT32_MAX ? SHARE_USERS : payer % SHARE_USERS];
+}
 
 #endif

@@ -6,6 +6,7 @@
  * could run on. It has waited when it is next.
  */
 #include "runq.h"
+#include "programs/shared/share.h"
 
 static const struct asm_layout stats_layout =
 	ASM_LAYOUT(struct runq_stats, (common, &rp_program_stats_layout), unknown, hists_full,
@@ -14,7 +15,7 @@ static const struct asm_layout thread_layout =
 	ASM_LAYOUT(struct runq_thread, since, pid_tgid, waited);
 static const struct asm_layout key_layout = ASM_LAYOUT(struct runq_key, cpu, process);
 static const struct asm_layout hist_layout =
-	ASM_LAYOUT(struct runq_hist, sum, not_least, greatest, slots, comm);
+	ASM_LAYOUT(struct runq_hist, sum, not_least, greatest, slots, comm, payer);
 
 const struct asm_map rp_runq_maps[RUNQ_MAPS] = {
 	STACK_MAP_LIST(STACK_COUNTS_MAP(1), struct runq_stats, stats_layout),
@@ -27,6 +28,7 @@ const struct asm_map rp_runq_maps[RUNQ_MAPS] = {
 	/* What a new one starts with: it is too large for the stack. */
 	[RUNQ_MAP_EMPTY] = { "empty", BPF_MAP_TYPE_ARRAY, 4, sizeof(struct runq_hist), 1,
 			     .value = &hist_layout },
+	[RUNQ_MAP_SHARES] = SHARE_MAP(1),
 };
 
 _Static_assert(offsetof(struct runq_hist, slots) == offsetof(struct asm_hist, slots),
@@ -50,10 +52,14 @@ enum {
 /* clang-format off */
 static const struct asm_insn add_lines[] = {
 	/*
-	 * runq_add(ns, process): a thread waited so long for this CPU. R0 = the histogram, 0: none.
+	 * runq_add(ns, process, task): a thread waited so long for this CPU. R0 = the histogram, 0:
+	 * none. It is the task, which is not always the current one; classic, it is that.
 	 */
 FUNC(runq_add),
 	MOV_REG(R7, R1),
+	UNLESS(struct sched_config, classic),
+		MOV_REG(R6, R3),
+	END,
 	ST(W, R10, KEY_PROCESS, 0),
 	WHEN(struct sched_config, by_process),
 		STX(W, R10, KEY_PROCESS, R2),
@@ -65,6 +71,17 @@ FUNC(runq_add),
 	END,
 	MAP_LOOKUP(hists, KEY_CPU),
 	JNE(R0, 0, there),
+	WHEN(struct sched_config, by_process), /* anyone can have many */
+		UNLESS(struct sched_config, classic),
+			MOV_REG(R0, R6),
+			SHARE_PAYER_OF(),
+		END,
+		WHEN(struct sched_config, classic),
+			SHARE_PAYER(),
+		END,
+		MOV_REG(R6, R0),
+		SHARE_TAKE_OF(0, LD_PARAM(R2, struct sched_config, most_hists), full),
+	END,
 	LD_MAP(R1, hists),
 	FRAME_PTR(R2, KEY_CPU),
 	LD_MAP_VALUE(R3, empty, 0),
@@ -72,6 +89,9 @@ FUNC(runq_add),
 	CALL(map_update_elem),
 	MAP_LOOKUP(hists, KEY_CPU),
 	JEQ(R0, 0, full),
+	WHEN(struct sched_config, by_process),
+		STX(W, R0, offsetof(struct runq_hist, payer), R6),
+	END,
 LABEL(there),
 	MOV_REG(R8, R0),
 	HIST_ADD(R8, R7, RUNQ_HIST_BITS, RUNQ_HIST_SLOTS),
@@ -111,7 +131,11 @@ LABEL(new),
 	CALL_FUNC(target_ids),
 	JEQ(R0, -1, comes),
 	STX(DW, R10, THREAD + SINCE, R8),
-	STX(DW, R10, THREAD + PID_TGID, R0),
+	LD_FIELD(R1, R9, "task_struct", "tgid"),
+	LSH(R1, 32),
+	LDX(W, R2, R10, TID),
+	OR_REG(R1, R2),
+	STX(DW, R10, THREAD + PID_TGID, R1),
 	ST(DW, R10, THREAD + WAITED, 0),
 	MAP_UPDATE(threads, TID, THREAD, BPF_ANY),
 	JA(comes),
@@ -138,6 +162,7 @@ LABEL(forwards),
 
 	MOV_REG(R1, R7),
 	LD_FIELD(R2, R9, "task_struct", "tgid"),
+	MOV_REG(R3, R9),
 	CALL_FUNC(runq_add),
 	WHEN(struct sched_config, by_process), /* an exec changes the name */
 		JEQ(R0, 0, out),
@@ -322,10 +347,12 @@ LABEL(out),
 };
 /* clang-format on */
 
-static const struct sched_config usual_config = { .state_argument = 1,
-						  .by_cpu = 1,
-						  .by_process = 1 };
-static const struct sched_config classic_config = { .classic = 1, .by_cpu = 1, .by_process = 1 };
+static const struct sched_config usual_config = {
+	.state_argument = 1, .by_cpu = 1, .by_process = 1, .most_hists = 1024
+};
+static const struct sched_config classic_config = {
+	.classic = 1, .by_cpu = 1, .by_process = 1, .most_hists = 1024
+};
 
 #define RUNQ_PROGRAM(role_, config_)                                                               \
 	.role = (role_), RP_MAPS(rp_runq_maps, RUNQ_MAPS), RP_CONFIG(config_),                     \

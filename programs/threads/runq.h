@@ -23,16 +23,25 @@ struct runq_key {
 struct runq_hist {
 	uint64_t sum, not_least, greatest; /* as struct asm_hist */
 	uint64_t slots[RUNQ_HIST_SLOTS];
-	char comm[16]; /* of the process */
+	char comm[16];	/* of the process */
+	uint32_t payer; /* who pays for its place, by process: programs/shared/share.h */
+	uint32_t unused;
 };
 /* Value of the map threads. */
 struct runq_thread {
-	uint64_t since; /* when it was queued, 0: it is not */
-	uint64_t pid_tgid;
+	uint64_t since;	   /* when it was queued, 0: it is not */
+	uint64_t pid_tgid; /* of the same numbers as processes in hists */
 	/* Without BTF: ns, until it leaves and tells whose they are; 0: none, else one more */
 	uint64_t waited;
 };
-enum { RUNQ_MAP_THREADS = STACK_MAPS, RUNQ_MAP_GATE, RUNQ_MAP_HISTS, RUNQ_MAP_EMPTY, RUNQ_MAPS };
+enum {
+	RUNQ_MAP_THREADS = STACK_MAPS,
+	RUNQ_MAP_GATE,
+	RUNQ_MAP_HISTS,
+	RUNQ_MAP_EMPTY,
+	RUNQ_MAP_SHARES, /* of hists, by process */
+	RUNQ_MAPS
+};
 extern const struct asm_map rp_runq_maps[RUNQ_MAPS];
 /* For kernels with BTF, and without. */
 enum runq_role {

@@ -222,6 +222,42 @@ run "$rawprof" offcpu --runq --by cpu -i 0.3 1
 has '--runq -i: a part' "$out" '^[0-9:]+ .* waits of sched_switch in [0-9.]+ m?s'
 has '--runq --by cpu: a CPU' "$out" '^cpu=[0-9]+$'
 ledger_closes '--runq -i'
+# One user has not all the places for processes, and those that end make room in a series. Root has all that there are, so
+# of root's processes none is recorded but the shell.
+# as USER ARGS...
+as() { setpriv "--reuid=$1" "--regid=$1" --clear-groups "${@:2}"; }
+# shellcheck disable=SC2317 # called
+in_turn() {
+	as 65534 /usr/bin/python3 -I -S -c 'import os, time
+for i in range(9000):
+    if not os.fork():
+        time.sleep(1e-5)
+        os._exit(0)
+    os.wait()'
+	as 65533 "$1" 0.1
+}
+export -f as in_turn
+# beside ARGS...: one user has 9,000 processes, one after the other, and then another has one.
+beside() {
+	run "$rawprof" offcpu --runq --by process --format json "$@" -o "$tmp/runq.json" -- bash -c "in_turn '$tmp/other'"
+	read -r n places lost gap <<<"$(python3 -c 'import json, sys
+parts = [json.loads(line) for line in open(sys.argv[1])]
+rows = [h for part in parts for h in part["histograms"]]
+l = parts[-1]["ledger"]
+print(sum(h["labels"]["comm"] == "other" for h in rows), len(rows), sum(x["count"] for x in l["lines"] if x["name"] == "too many processes"), l["gap"])' "$tmp/runq.json" 2>&1)"
+}
+cp "$(type -P sleep)" "$tmp/other"
+chmod 755 "$tmp" "$tmp/other"
+if have_python && as 65533 /usr/bin/python3 -c '' && as 65533 "$tmp/other" 0; then
+	beside
+	holds "--runq: one user has many processes: another's is there" "$n == 1"
+	holds '--runq: one user has many processes: not all have a place' "$lost > 1000 && $places <= 7200 && $gap == 0"
+	beside -i 0.5
+	is '--runq -i: processes that end make room' "$lost $gap" '0 0'
+	holds '--runq -i: processes that end make room: all are there' "$n >= 1 && $places >= 9000"
+else
+	skip '--runq: one user has many processes' 'cannot be another user here'
+fi
 run "$rawprof" offcpu --runq --format prometheus 0.3
 has '--runq: for Prometheus' "$out" '^rawprof_runq_latency_seconds_count(\{\})? [0-9]+$'
 
