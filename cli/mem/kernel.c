@@ -31,7 +31,9 @@ static int attach(struct recording *rec)
 					    .large = 2 * page,
 					    .cpus = (uint32_t)rp_cpus_possible(),
 					    .timed = mk->mem->older_ns || mk->mem->ages,
-					    .sizes = mk->mem->sizes };
+					    .sizes = mk->mem->sizes,
+					    .most_blocks =
+						    mk->maps[MEM_KERNEL_MAP_BLOCKS].max_entries };
 	const struct rp_btf *btf;
 	int err = record_choose(rp_mem_kernel_programs, MEM_PAGE_ALLOC, &pages);
 

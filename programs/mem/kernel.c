@@ -12,12 +12,13 @@
  * followed to its end. A free costs one look-up, and needs no stack.
  */
 #include "kernel.h"
+#include "programs/shared/share.h"
 
 static const struct asm_layout stats_layout =
 	ASM_LAYOUT(struct mem_kernel_stats, (common, &rp_program_stats_layout), failed, seen_twice,
 		   frees, unknown, nothing, map_full, map_busy, reused, torn);
 static const struct asm_layout block_layout =
-	ASM_LAYOUT(struct mem_kernel_block, size, hash, time, thread);
+	ASM_LAYOUT(struct mem_kernel_block, size, hash, time, thread, payer);
 
 const struct asm_map rp_mem_kernel_maps[MEM_KERNEL_MAPS] = {
 	STACK_MAP_LIST(STACK_COUNTS_MAP(MEM_KERNEL_WEIGHTS), struct mem_kernel_stats, stats_layout),
@@ -28,6 +29,7 @@ const struct asm_map rp_mem_kernel_maps[MEM_KERNEL_MAPS] = {
 	[MEM_KERNEL_MAP_SIZES] = { "sizes", BPF_MAP_TYPE_PERCPU_ARRAY, 4,
 				   sizeof(struct asm_hist) + 8 * MEM_KERNEL_HIST_SLOTS,
 				   MEM_KERNEL_KINDS },
+	[MEM_KERNEL_MAP_SHARES] = SHARE_MAP(1),
 };
 
 /* ---- allocations */
@@ -44,7 +46,7 @@ ASM_FRAME(alloc_frame,
 	(block.hash, HASH),
 	(block.time, TIME),
 	(block.thread, THREAD),
-	(block.unused, UNUSED),
+	(block.payer, PAYER),
 	(uint32_t, kind, KIND));
 
 /* clang-format off */
@@ -79,12 +81,15 @@ FUNC(kernel_alloc),
 	STX(DW, R10, HASH, R1),
 	LDX(W, R1, R6, offsetof(struct stack_record, pid_tgid)),
 	STX(W, R10, THREAD, R1),
-	ST(W, R10, UNUSED, 0),
 	ST(DW, R10, TIME, 0),
 	WHEN(struct mem_kernel_config, timed),
 		CALL(ktime_get_ns),
 		STX(DW, R10, TIME, R0),
 	END,
+	/* In an interrupt it is whoever was interrupted. */
+	SHARE_PAYER(),
+	STX(W, R10, PAYER, R0),
+	SHARE_TAKE_OF(0, LD_PARAM(R2, struct mem_kernel_config, most_blocks), map_full),
 	MAP_UPDATE(blocks, ADDRESS, BLOCK, BPF_NOEXIST),
 	JEQ(R0, 0, followed),
 	JNE(R0, -EEXIST, not_followed),
@@ -105,9 +110,13 @@ FUNC(kernel_alloc),
 	LDX(W, R1, R0, offsetof(struct mem_kernel_block, thread)),
 	LDX(W, R2, R10, THREAD),
 	JNE_REG(R1, R2, reused),
+	LDX(W, R0, R10, PAYER),
+	SHARE_ADD(0, -1),
 	COUNT(stats, struct mem_kernel_stats, seen_twice),
 	JA(done),
 LABEL(reused),
+	LDX(W, R0, R0, offsetof(struct mem_kernel_block, payer)), /* whose place it was */
+	SHARE_ADD(0, -1),
 	COUNT(stats, struct mem_kernel_stats, reused),
 LABEL(again),
 	MAP_UPDATE(blocks, ADDRESS, BLOCK, BPF_ANY),
@@ -144,7 +153,10 @@ LABEL(first),
 	EXIT(),
 
 LABEL(not_followed),
-	JEQ(R0, -E2BIG, map_full),
+	MOV_REG(R8, R0),
+	LDX(W, R0, R10, PAYER),
+	SHARE_ADD(0, -1),
+	JEQ(R8, -E2BIG, map_full),
 	COUNT(stats, struct mem_kernel_stats, map_busy),
 	JA(done),
 LABEL(map_full),
@@ -176,7 +188,8 @@ ASM_FRAME(free_frame,
 	(uint64_t, address, FREED),
 	(uint64_t, part, PART), /* the key of what remains of pages */
 	(struct mem_kernel_block, block, REST),
-	(block.size, REST_SIZE));
+	(block.size, REST_SIZE),
+	(block.payer, REST_PAYER));
 
 /* clang-format off */
 static const struct asm_insn free_lines[] = {
@@ -186,8 +199,13 @@ FUNC(kernel_free),
 	COUNT(stats, struct mem_kernel_stats, common.fired),
 	LDX(DW, R1, R10, FREED),
 	JLE(R1, 16, nothing),
+	MAP_LOOKUP(blocks, FREED),
+	JEQ(R0, 0, unknown),
+	LDX(W, R6, R0, offsetof(struct mem_kernel_block, payer)),
 	MAP_DELETE(blocks, FREED),
 	JNE(R0, 0, not_there),
+	MOV_REG(R0, R6),
+	SHARE_ADD(0, -1),
 	COUNT(stats, struct mem_kernel_stats, frees),
 	JA(freed),
 LABEL(not_there),
@@ -217,14 +235,16 @@ FUNC(page_free),
 	MAP_LOOKUP(blocks, FREED),
 	JEQ(R0, 0, unknown),
 	LDX(DW, R7, R0, offsetof(struct mem_kernel_block, size)),
+	LDX(W, R9, R0, offsetof(struct mem_kernel_block, payer)),
+	STX(W, R10, REST_PAYER, R9),
 	JLE_REG(R7, R6, whole),
 
 	LDX(DW, R1, R0, offsetof(struct mem_kernel_block, hash)),
 	STX(DW, R10, REST + offsetof(struct mem_kernel_block, hash), R1),
 	LDX(DW, R1, R0, offsetof(struct mem_kernel_block, time)),
 	STX(DW, R10, REST + offsetof(struct mem_kernel_block, time), R1),
-	LDX(DW, R1, R0, offsetof(struct mem_kernel_block, thread)),
-	STX(DW, R10, REST + offsetof(struct mem_kernel_block, thread), R1),
+	LDX(W, R1, R0, offsetof(struct mem_kernel_block, thread)),
+	STX(W, R10, REST + offsetof(struct mem_kernel_block, thread), R1),
 	LDX(DW, R9, R10, FREED),
 	MOV(R8, 0),
 LABEL(halve),
@@ -240,7 +260,11 @@ LABEL(halve),
 	MAP_UPDATE(blocks, PART, REST, BPF_ANY),
 	JEQ(R0, 0, kept),
 	COUNT(stats, struct mem_kernel_stats, torn),
+	JA(halved),
 LABEL(kept),
+	LDX(W, R0, R10, REST_PAYER),
+	SHARE_ADD(0, 1),
+LABEL(halved),
 	ADD(R8, 1),
 	JGE(R8, 20, whole), /* never: orders are smaller */
 	JGT_REG(R7, R6, halve),
@@ -248,6 +272,8 @@ LABEL(kept),
 LABEL(whole),
 	MAP_DELETE(blocks, FREED),
 	JNE(R0, 0, not_there),
+	LDX(W, R0, R10, REST_PAYER),
+	SHARE_ADD(0, -1),
 	COUNT(stats, struct mem_kernel_stats, frees),
 	JA(freed),
 LABEL(not_there),

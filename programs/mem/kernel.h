@@ -43,6 +43,7 @@ struct mem_kernel_config {
 	uint32_t cpus;	      /* that per-CPU memory is made for */
 	uint32_t timed;	      /* remember when */
 	uint32_t sizes;	      /* count sizes in the map sizes */
+	uint32_t most_blocks; /* places of the map blocks */
 };
 
 struct mem_kernel_stats {
@@ -63,7 +64,8 @@ struct mem_kernel_block {
 	uint64_t size;
 	uint64_t hash; /* of the stack */
 	uint64_t time; /* CLOCK_MONOTONIC, ns; 0 unless config->timed */
-	uint32_t thread, unused;
+	uint32_t thread;
+	uint32_t payer; /* who pays for its place: programs/shared/share.h */
 };
 
 /* Value of the map caches, by the address of the name. */
@@ -76,6 +78,7 @@ enum {
 	MEM_KERNEL_MAP_BLOCKS = STACK_MAPS,
 	MEM_KERNEL_MAP_CACHES,
 	MEM_KERNEL_MAP_SIZES,
+	MEM_KERNEL_MAP_SHARES, /* of blocks */
 	MEM_KERNEL_MAPS
 };
 extern const struct asm_map rp_mem_kernel_maps[MEM_KERNEL_MAPS];

@@ -251,6 +251,7 @@ static const struct mem_kernel_config usual_config = {
 	.large = 2 * 4096,
 	.cpus = 4,
 	.timed = 1,
+	.most_blocks = 65536,
 };
 
 #define KERNEL_PROGRAM(role_)                                                                      \

@@ -48,7 +48,13 @@ struct share {
 	SCOPE("SHARE_OR(" #number ", " #most ", " #full ")"), SHARE_PAYER(),                       \
 		LD_MAP_VALUE(R1, shares, (number) * sizeof(struct share)), most, SHARE_TAKE(full), \
 		END
-extern const struct asm_part rp_share_payer_part, rp_share_payer_of_part, rp_share_part;
+/* R0 pays for so many places more, whether there are any; -1: gives one back. R0 to R4 are lost. */
+#define SHARE_ADD(number, places)                                                                  \
+	SCOPE("SHARE_ADD(" #number ", " #places ")"),                                              \
+		LD_MAP_VALUE(R1, shares, (number) * sizeof(struct share)), MOV(R3, places),        \
+		INCLUDE(&rp_share_add_part), END
+extern const struct asm_part rp_share_payer_part, rp_share_payer_of_part, rp_share_part,
+	rp_share_add_part;
 
 /* Where a share has the places of who pays. */
 static inline uint64_t *share_places(struct share *share, uint32_t payer)

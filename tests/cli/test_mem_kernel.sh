@@ -167,4 +167,39 @@ leaves_nothing_from_here
 run "$rawprof" mem -k --leaks -q 0.2
 is 'a short look: status' "$status" 0
 leaves_nothing
+
+# ---- nobody has all the room for blocks
+
+# messages.py NAME QUEUES MESSAGES: makes so many queues, with so many messages each, which stay.
+cat >"$tmp/messages.py" <<'EOF'
+import ctypes, sys
+open('/proc/self/comm', 'w').write(sys.argv[1])
+libc = ctypes.CDLL(None)
+text = ctypes.c_long(1)
+for i in range(int(sys.argv[2])):
+    queue = libc.msgget(0, 0o600)
+    for j in range(int(sys.argv[3])):
+        libc.msgsnd(queue, ctypes.byref(text), 0, 0o4000)
+EOF
+chmod 755 "$tmp"
+as() { setpriv "--reuid=$1" "--regid=$1" --clear-groups /usr/bin/python3 "${@:2}"; }
+# shellcheck disable=SC2317 # called
+in_turn() {
+	as 65534 "$1" one 70 16384
+	as 65533 "$1" other 1 1000
+	ipcrm --all=msg
+	as 65534 "$1" again 10 10000
+}
+export -f as in_turn
+# sent NAME: messages; a new slab has an array of its own, by kmalloc too.
+sent() { awk -v c="$1;" 'index($0, c) == 1 && /;do_msgsnd;.*;[[]kmalloc-[^;]*[]] / && !/slab/ { n += $NF } END { print n + 0 }' "$tmp/sent"; }
+if have_python && as 65533 -c '' && unshare -i true && type ipcrm >/dev/null 2>&1; then
+	run "$rawprof" mem -k -K --weight alloc_objects --format folded -o "$tmp/sent" -- unshare -i bash -c "in_turn '$tmp/messages.py'"
+	ledger_closes 'one user takes all the room'
+	has 'one user takes all the room that it can' "$err" 'no room for blocks'
+	is "one user takes all the room: another's are there" "$(sent other)" 1000
+	is 'what is freed is room again' "$(sent again)" 100000
+else
+	skip 'one user takes all the room' 'cannot be another user here'
+fi
 finish
