@@ -78,6 +78,15 @@ uint32_t record_threads(void)
 	return slash ? (uint32_t)strtoul(slash + 1, NULL, 10) : 0;
 }
 
+uint32_t record_threads_most(void)
+{
+	char text[64];
+
+	if (rp_read_small_file("/proc/sys/kernel/threads-max", text, sizeof(text)) < 0)
+		return 0;
+	return (uint32_t)strtoul(text, NULL, 10);
+}
+
 static uint64_t timeval_ns(struct timeval t)
 {
 	return (uint64_t)t.tv_sec * NS_PER_SECOND + (uint64_t)t.tv_usec * 1000;

@@ -15,6 +15,8 @@ const char *record_kernel_build_id(char text[41]);
 uint64_t record_busy_ns(void);
 /* How many threads the machine has; 0: not known. Source: proc(5), /proc/loadavg. */
 uint32_t record_threads(void);
+/* How many it may have; 0: not known. Source: proc(5), /proc/sys/kernel/threads-max. */
+uint32_t record_threads_most(void);
 
 /* CPU time and peak memory of this process so far. */
 void record_own_cost(struct report_cost *cost);

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "cli/views.h"
 #include "func.h"
+#include "record/system.h"
 
 /* ---- functions */
 
@@ -436,6 +437,17 @@ static enum func_by by_name(const char *name)
 #define MORE_FUNCTIONS 256
 #define ROWS_BY 8192 /* sums by thread, process, command */
 #define RING_BYTES (1 << 24)
+#define MOST_CALLS (1 << 17)
+
+/* Memory is taken as threads come: half of all that there may be is one user's (RLIMIT_NPROC). */
+static void grow_calls(struct asm_map *calls)
+{
+	const uint32_t threads = record_threads_most();
+
+	calls->flags = BPF_F_NO_PREALLOC;
+	if (threads > calls->max_entries)
+		calls->max_entries = threads < MOST_CALLS ? threads : MOST_CALLS;
+}
 
 static void size_maps(struct func *f)
 {
@@ -447,8 +459,10 @@ static void size_maps(struct func *f)
 	f->maps[FUNC_MAP_CALLS].value_size = f->maps[FUNC_MAP_NO_PAGE].value_size =
 		FUNC_PAGE_BYTES(f->config.slot_bytes);
 	f->maps[FUNC_MAP_SUMS].max_entries = f->by == FUNC_BY_FUNCTION ? functions : ROWS_BY;
-	if (grows)
-		f->maps[FUNC_MAP_CALLS].flags = f->maps[FUNC_MAP_SUMS].flags = BPF_F_NO_PREALLOC;
+	if (grows) {
+		grow_calls(&f->maps[FUNC_MAP_CALLS]);
+		f->maps[FUNC_MAP_SUMS].flags = BPF_F_NO_PREALLOC;
+	}
 	if (f->own->count)
 		f->maps[FUNC_MAP_CALLS].max_entries = 1;
 	if (!f->config.stacks)

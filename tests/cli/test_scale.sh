@@ -7,14 +7,15 @@ export JAVA_HOME=/ # as on a machine where Java may run
 doc=docs/scale.md
 cpus=$(sed 's/.*[-,]//' /sys/devices/system/cpu/possible)
 cpus=$((cpus + 1))
+most=$(</proc/sys/kernel/threads-max)
 
 # rows COMMENT: the cells of the table behind that comment, separated by |.
 rows() {
 	sed -n "/^<!-- $1/,/^\$/p" "$doc" | sed '1,3d; /^$/d' | sed 's/^| *//; s/ *|$//; s/ *| */|/g'
 }
-# bytes EXPRESSION KEY VALUE ENTRIES: what the document says. cpus and threads are the machine's.
+# bytes EXPRESSION KEY VALUE ENTRIES: what the document says. cpus, threads and most are the machine's.
 bytes() {
-	awk -v C="$cpus" -v T="$threads" -v key="$2" -v value="$3" -v entries="$4" '
+	awk -v C="$cpus" -v T="$threads" -v M="$most" -v key="$2" -v value="$3" -v entries="$4" '
 	function up(n, to) { return int((n + to - 1) / to) * to }
 	function power(n, p) { for (p = 1; p < n; p *= 2); return p }
 	function pages(n) { return up(n, 4096) }
