@@ -11,7 +11,13 @@ enum { ALL = offsetof(struct share, all), HAS = offsetof(struct share, has) };
 		LD_PARAM(R1, struct program_config, subuids[n].first),                             \
 		LD_PARAM(R2, struct program_config, subuids[n].last), JLT_REG(R0, R1, .no),        \
 		JGT_REG(R0, R2, .no), MOV32(R0, -1), LABEL(.no), END, END
-#define UNLESS_ANY_SUBUID UNLESS_SUBUID(0), UNLESS_SUBUID(1), UNLESS_SUBUID(2), UNLESS_SUBUID(3)
+static const struct asm_insn subuid_lines[] = {
+	UNLESS_SUBUID(0),
+	UNLESS_SUBUID(1),
+	UNLESS_SUBUID(2),
+	UNLESS_SUBUID(3),
+};
+static const struct asm_part subuid_part = { ASM_LINES(subuid_lines) };
 
 /* R0 = who pays for the task in R0; (uint32_t)-1: who counts as one with others. */
 static const struct asm_insn payer_of_lines[] = {
@@ -26,7 +32,7 @@ static const struct asm_insn payer_of_lines[] = {
 	JLE(R1, 1, .payer),
 	MOV32(R0, -1),
 LABEL(.payer),
-	UNLESS_ANY_SUBUID,
+	INCLUDE(&subuid_part),
 };
 const struct asm_part rp_share_payer_of_part = { ASM_LINES(payer_of_lines) };
 
@@ -39,7 +45,7 @@ static const struct asm_insn payer_lines[] = {
 	UNLESS(struct program_config, identity),
 		CALL(get_current_uid_gid),
 		MOV32_REG(R0, R0),
-		UNLESS_ANY_SUBUID,
+		INCLUDE(&subuid_part),
 	END,
 };
 const struct asm_part rp_share_payer_part = { ASM_LINES(payer_lines) };

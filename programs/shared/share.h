@@ -38,7 +38,7 @@ struct share {
  */
 #define SHARE_TAKE(full)                                                                           \
 	SCOPE("SHARE_TAKE(" #full ")"), INCLUDE(&rp_share_part), JEQ(R0, 0, full), END
-/* The same of the share of that number. most: the line that sets R2 to how many places there are. */
+/* The same of the share of that number. most: the line that sets R2 to how many there are. */
 #define SHARE_TAKE_OF(number, most, full)                                                          \
 	SCOPE("SHARE_TAKE_OF(" #number ", " #most ", " #full ")"),                                 \
 		LD_MAP_VALUE(R1, shares, (number) * sizeof(struct share)), most, SHARE_TAKE(full), \
