@@ -20,23 +20,26 @@ ASM_FRAME(count_frame,
 	(uint32_t, disk, DISK));
 
 /* clang-format off */
-/* reg = who pays for the request at R6, where that is asked. */
-#define PAYER(reg)                                                                                 \
-	SCOPE("PAYER(" #reg ")"),                                                                  \
-		WHEN(struct io_config, most),                                                      \
-			LDX(W, reg, R6, REQUEST(payer)),                                           \
-		END,                                                                               \
-	END
-
 /* Counts ns, in a register, as that phase; destroys R1 to R5. */
 #define PHASE(phase, ns)                                                                           \
 	SCOPE("PHASE(" #phase ", " #ns ")"),                                                       \
 		MOV_REG(R2, ns),                                                                   \
 		ST(B, R10, KEY_PHASE, phase),                                                      \
 		FRAME_PTR(R1, KEY),                                                                \
-		PAYER(R3),                                                                         \
+		MOV_REG(R3, R6),                                                                   \
 		CALL_FUNC(io_hist),                                                                \
 	END
+
+/* R0 = whether who pays, R0, has one more place of the bank R2; R1 to R5 are lost. */
+static const struct asm_insn share_lines[] = {
+	LD_MAP_VALUE(R1, shares, 0),
+	JEQ(R2, 0, .first),
+	ADD(R1, sizeof(struct share)),
+LABEL(.first),
+	LD_PARAM(R2, struct io_config, most),
+	INCLUDE(&rp_share_part),
+};
+static const struct asm_part share_part = { ASM_LINES(share_lines) };
 
 /*
  * R0 = the value of the map hists for the key whose address is in a register, made if there is
@@ -51,9 +54,8 @@ ASM_FRAME(count_frame,
 		WHEN(struct io_config, most),                                                      \
 			__VA_ARGS__,                                                               \
 			LDX(B, R2, key, offsetof(struct io_key, bank)),                            \
-			SHARE_OF_BANK,                                                             \
-			LD_PARAM(R2, struct io_config, most),                                      \
-			SHARE_TAKE(.found),                                                        \
+			INCLUDE(&share_part),                                                      \
+			JEQ(R0, 0, .found),                                                        \
 		END,                                                                               \
 		LD_MAP(R1, hists),                                                                 \
 		MOV_REG(R2, key),                                                                  \
@@ -82,8 +84,8 @@ ASM_FRAME(count_frame,
 
 static const struct asm_insn hist_lines[] = {
 	/*
-	 * io_hist(key, value, who pays): counts a value in the histogram of that key, or
-	 * sends it to where there is room.
+	 * io_hist(key, value, request): counts a value in the histogram of that key, or sends
+	 * it to where there is room.
 	 */
 FUNC(io_hist),
 	MOV_REG(R6, R1),
@@ -97,8 +99,8 @@ FUNC(io_hist),
 	COUNT(stats, struct io_stats, backwards),
 	MOV(R7, 0),
 LABEL(forwards),
-	HISTS_OF(R6, WHEN(struct io_config, calls), SHARE_PAYER(), END,
-		 UNLESS(struct io_config, calls), MOV_REG(R0, R9), END),
+	HISTS_OF(R6, WHEN(struct io_config, calls), INCLUDE(&rp_share_payer_part), END,
+		 UNLESS(struct io_config, calls), LDX(W, R0, R9, REQUEST(payer)), END),
 	JEQ(R0, 0, no_room),
 	MOV_REG(R8, R0),
 	HIST_ADD(R8, R7, IO_HIST_BITS, IO_HIST_SLOTS),
@@ -201,20 +203,20 @@ LABEL(was_issued),
 	WHEN(struct io_config, latency),
 		FRAME_PTR(R1, KEY),
 		MOV_REG(R2, R8),
-		PAYER(R3),
+		MOV_REG(R3, R6),
 		CALL_FUNC(io_hist),
 	END,
 	WHEN(struct io_config, sizes),
 		FRAME_PTR(R1, KEY),
 		MOV_REG(R2, R7),
-		PAYER(R3),
+		MOV_REG(R3, R6),
 		CALL_FUNC(io_hist),
 	END,
 	WHEN(struct io_config, phases),
 		LDX(DW, R9, R6, REQUEST(issue)),
 		JEQ(R9, 0, never_issued),
 		FRAME_PTR(R7, KEY),
-		HISTS_OF(R7, PAYER(R0)),
+		HISTS_OF(R7, LDX(W, R0, R6, REQUEST(payer))),
 		MOV_REG(R7, R0),
 		LDX(DW, R1, R6, REQUEST(insert)),
 		JEQ(R1, 0, not_scheduled),
@@ -257,11 +259,10 @@ LABEL(never_issued),
 		MAP_LOOKUP(totals, KEY),
 		JNE(R0, 0, has_totals),
 		WHEN(struct io_config, most),
-			PAYER(R0),
+			LDX(W, R0, R6, REQUEST(payer)),
 			LDX(B, R2, R10, KEY_BANK),
-			SHARE_OF_BANK,
-			LD_PARAM(R2, struct io_config, most),
-			SHARE_TAKE(map_full),
+			INCLUDE(&share_part),
+			JEQ(R0, 0, map_full),
 		END,
 		ZERO(NONE, sizeof(struct io_total)),
 		MAP_UPDATE(totals, KEY, NONE, BPF_NOEXIST),

@@ -250,14 +250,10 @@ enum io_role {
 extern const struct io_config rp_io_usual_config;
 
 /*
- * io_hist(R1 = address of a struct io_key, R2 = value, R3 = with most, of requests, who pays):
- * counts it in the histogram, or sends it through the ring.
+ * io_hist(R1 = address of a struct io_key, R2 = value, R3 = entry of its request, if it is not of
+ * calls): counts it in the histogram, or sends it through the ring.
  */
 extern const struct asm_part rp_io_hist_part;
-/* The share of the bank, which is in R2, at R1. */
-#define SHARE_OF_BANK                                                                              \
-	SCOPE("SHARE_OF_BANK"), LD_MAP_VALUE(R1, shares, 0), JEQ(R2, 0, .first),                   \
-		ADD(R1, sizeof(struct share)), LABEL(.first), END
 
 /* ---- system calls (programs/io/calls.c) */
 

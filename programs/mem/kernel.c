@@ -89,7 +89,7 @@ FUNC(kernel_alloc),
 	/* In an interrupt it is whoever was interrupted. */
 	SHARE_PAYER(),
 	STX(W, R10, PAYER, R0),
-	SHARE_TAKE_OF(0, LD_PARAM(R2, struct mem_kernel_config, most_blocks), map_full),
+	SHARE_TAKE(0, LD_PARAM(R2, struct mem_kernel_config, most_blocks), map_full),
 	MAP_UPDATE(blocks, ADDRESS, BLOCK, BPF_NOEXIST),
 	JEQ(R0, 0, followed),
 	JNE(R0, -EEXIST, not_followed),

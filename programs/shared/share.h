@@ -33,21 +33,19 @@ struct share {
 #define SHARE_PAYER_OF() SCOPE("SHARE_PAYER_OF()"), INCLUDE(&rp_share_payer_of_part), END
 #define SHARE_PAYER() SCOPE("SHARE_PAYER()"), INCLUDE(&rp_share_payer_part), END
 /*
- * R0 = who pays, R1 = the share, R2 = how many places there are: there is one more that is taken,
- * or it goes on at the label full. R0 to R5 are lost.
+ * Before a new key is put into the map of that number: who pays, in R0, has one more place, or it
+ * goes on at the label full. most: the line that sets R2 to how many places there are. R0 to R5 are
+ * lost.
  */
-#define SHARE_TAKE(full)                                                                           \
-	SCOPE("SHARE_TAKE(" #full ")"), INCLUDE(&rp_share_part), JEQ(R0, 0, full), END
-/* The same of the share of that number. most: the line that sets R2 to how many there are. */
-#define SHARE_TAKE_OF(number, most, full)                                                          \
-	SCOPE("SHARE_TAKE_OF(" #number ", " #most ", " #full ")"),                                 \
-		LD_MAP_VALUE(R1, shares, (number) * sizeof(struct share)), most, SHARE_TAKE(full), \
-		END
-/* The same, before the current task puts a new key into the map. */
+#define SHARE_TAKE(number, most, full)                                                             \
+	SCOPE("SHARE_TAKE(" #number ", " #most ", " #full ")"),                                    \
+		LD_MAP_VALUE(R1, shares, (number) * sizeof(struct share)), most,                   \
+		INCLUDE(&rp_share_part), JEQ(R0, 0, full), END
+/* The same for the current task. */
 #define SHARE_OR(number, most, full)                                                               \
-	SCOPE("SHARE_OR(" #number ", " #most ", " #full ")"), SHARE_PAYER(),                       \
-		LD_MAP_VALUE(R1, shares, (number) * sizeof(struct share)), most, SHARE_TAKE(full), \
-		END
+	SCOPE("SHARE_OR(" #number ", " #most ", " #full ")"), INCLUDE(&rp_share_payer_part),       \
+		LD_MAP_VALUE(R1, shares, (number) * sizeof(struct share)), most,                   \
+		INCLUDE(&rp_share_part), JEQ(R0, 0, full), END
 /* R0 pays for so many places more, whether there are any; -1: gives one back. R0 to R4 are lost. */
 #define SHARE_ADD(number, places)                                                                  \
 	SCOPE("SHARE_ADD(" #number ", " #places ")"),                                              \
