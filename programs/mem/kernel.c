@@ -50,6 +50,12 @@ ASM_FRAME(alloc_frame,
 	(uint32_t, kind, KIND));
 
 /* clang-format off */
+/* Who pays, in R0, has a place again. */
+static const struct asm_insn give_back_lines[] = {
+	SHARE_ADD(0, -1),
+};
+static const struct asm_part give_back_part = { ASM_LINES(give_back_lines) };
+
 static const struct asm_insn alloc_lines[] = {
 	/*
 	 * kernel_alloc(context, address, size, size that was asked for, tag): R0 = 1 when the stack
@@ -111,12 +117,12 @@ FUNC(kernel_alloc),
 	LDX(W, R2, R10, THREAD),
 	JNE_REG(R1, R2, reused),
 	LDX(W, R0, R10, PAYER),
-	SHARE_ADD(0, -1),
+	INCLUDE(&give_back_part),
 	COUNT(stats, struct mem_kernel_stats, seen_twice),
 	JA(done),
 LABEL(reused),
 	LDX(W, R0, R0, offsetof(struct mem_kernel_block, payer)), /* whose place it was */
-	SHARE_ADD(0, -1),
+	INCLUDE(&give_back_part),
 	COUNT(stats, struct mem_kernel_stats, reused),
 LABEL(again),
 	MAP_UPDATE(blocks, ADDRESS, BLOCK, BPF_ANY),
@@ -155,7 +161,7 @@ LABEL(first),
 LABEL(not_followed),
 	MOV_REG(R8, R0),
 	LDX(W, R0, R10, PAYER),
-	SHARE_ADD(0, -1),
+	INCLUDE(&give_back_part),
 	JEQ(R8, -E2BIG, map_full),
 	COUNT(stats, struct mem_kernel_stats, map_busy),
 	JA(done),
@@ -205,7 +211,7 @@ FUNC(kernel_free),
 	MAP_DELETE(blocks, FREED),
 	JNE(R0, 0, not_there),
 	MOV_REG(R0, R6),
-	SHARE_ADD(0, -1),
+	INCLUDE(&give_back_part),
 	COUNT(stats, struct mem_kernel_stats, frees),
 	JA(freed),
 LABEL(not_there),
@@ -273,7 +279,7 @@ LABEL(whole),
 	MAP_DELETE(blocks, FREED),
 	JNE(R0, 0, not_there),
 	LDX(W, R0, R10, REST_PAYER),
-	SHARE_ADD(0, -1),
+	INCLUDE(&give_back_part),
 	COUNT(stats, struct mem_kernel_stats, frees),
 	JA(freed),
 LABEL(not_there),

@@ -7,7 +7,7 @@
 #include "base/subuid.h"
 #include "programs/registry.h"
 
-enum { SHARE_SPANS = 4 };
+enum { SHARE_SPANS = 2 };
 
 /* Load-time parameters; 0 is off. */
 struct program_config {

@@ -14,8 +14,6 @@ enum { ALL = offsetof(struct share, all), HAS = offsetof(struct share, has) };
 static const struct asm_insn subuid_lines[] = {
 	UNLESS_SUBUID(0),
 	UNLESS_SUBUID(1),
-	UNLESS_SUBUID(2),
-	UNLESS_SUBUID(3),
 };
 static const struct asm_part subuid_part = { ASM_LINES(subuid_lines) };
 
