@@ -17,7 +17,10 @@ static const struct asm_insn subuid_lines[] = {
 };
 static const struct asm_part subuid_part = { ASM_LINES(subuid_lines) };
 
-/* R0 = who pays for the task in R0; (uint32_t)-1: who counts as one with others. */
+/*
+ * R0 = who pays for the task in R0; (uint32_t)-1: who counts as one with others. The owner is loaded
+ * twice: of a copy `explain --step` does not see which state of the verifier covers one without.
+ */
 static const struct asm_insn payer_of_lines[] = {
 	LD_FIELD(R1, R0, "task_struct", "cred"),
 	LD_FIELD(R0, R1, "cred", "uid.val"),
@@ -25,7 +28,7 @@ static const struct asm_insn payer_of_lines[] = {
 	LD_FIELD(R1, R1, "cred", "user_ns"),
 	LD_FIELD(R2, R1, "user_namespace", "owner.val"),
 	JEQ(R2, 0, .payer), /* it is the machine's own, or root made it */
-	MOV_REG(R0, R2),
+	LD_FIELD(R0, R1, "user_namespace", "owner.val"),
 	LD_FIELD(R1, R1, "user_namespace", "level"),
 	JLE(R1, 1, .payer),
 	MOV32(R0, -1),
