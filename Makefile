@@ -130,10 +130,11 @@ $(BUILD)/packed/flame.c: report/flame/flame.css report/flame/flame.js
 $(BUILD)/packed/syscalls.c: $(BUILD)/flags
 	$(call say,PACK,$@)
 	$(Q)mkdir -p $(@D) && { echo '#include <asm/unistd.h>'; echo '#include "record/probes/syscalls.h"'; \
-		echo 'const char *const record_syscall_names[RECORD_SYSCALLS] = {'; \
+		echo 'const char *const record_syscall_names[] = {'; \
 		echo '#include <asm/unistd.h>' | $(CC) $(CPPFLAGS) -E -dM -x c - | \
 		sed -nE '/arch_specific_syscall|NR_syscalls/d; s/^.define __NR_([a-z0-9_]+) .*/	[__NR_\1] = "\1",/p'; \
-		echo '};'; } > $@
+		echo '};'; echo 'const uint32_t record_syscall_count ='; \
+		echo '	sizeof(record_syscall_names) / sizeof(*record_syscall_names);'; } > $@
 $(BUILD)/packed/%.c: scripts/pack
 	$(call say,PACK,$@)
 	$(Q)mkdir -p $(@D) && scripts/pack $* $(filter-out scripts/pack,$^) > $@

@@ -21,7 +21,7 @@ static const char *const newer[] = {
 
 const char *record_syscall_name(uint32_t nr)
 {
-	if (nr < RECORD_SYSCALLS && record_syscall_names[nr])
+	if (nr < record_syscall_count && record_syscall_names[nr])
 		return record_syscall_names[nr];
 	if (nr >= NEWER && nr - NEWER < sizeof(newer) / sizeof(newer[0]))
 		return newer[nr - NEWER];

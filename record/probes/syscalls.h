@@ -8,7 +8,8 @@
 enum { RECORD_SYSCALLS = 1024 };
 
 /* By number, NULL: none; as the headers have them that this was built with (the Makefile). */
-extern const char *const record_syscall_names[RECORD_SYSCALLS];
+extern const char *const record_syscall_names[];
+extern const uint32_t record_syscall_count;
 
 /* Its name, also of newer calls than those headers have; NULL: there is none. */
 const char *record_syscall_name(uint32_t nr);
