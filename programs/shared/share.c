@@ -18,8 +18,9 @@ static const struct asm_insn subuid_lines[] = {
 static const struct asm_part subuid_part = { ASM_LINES(subuid_lines) };
 
 /*
- * R0 = who pays for the task in R0; (uint32_t)-1: who counts as one with others. The owner is loaded
- * twice: of a copy `explain --step` does not see which state of the verifier covers one without.
+ * R0 = who pays for the task in R0; (uint32_t)-1: who counts as one with others. The owner is
+ * loaded twice: of a copy `explain --step` does not see which state of the verifier covers one
+ * without.
  */
 static const struct asm_insn payer_of_lines[] = {
 	LD_FIELD(R1, R0, "task_struct", "cred"),
