@@ -228,20 +228,22 @@ if as 65533 test -x "$work/futexes"; then
 	# everybody ARGS...: whether another user's waits are seen once that has ended; with the subordinate uids of $ranges.
 	ranges=
 	everybody() {
-		local there=()
-		# shellcheck disable=SC2016 # the inner shell expands them
-		[ -z "$ranges" ] || there=(unshare -m sh -c 'mount --bind "$0" /etc/subuid && exec "$@"' "$ranges")
-		"${there[@]}" "$rawprof" lock -U --by thread --format prometheus -o "$tmp/rows" 60 >"$said" 2>"$err" &
-		local pid=$!
-		sleep 1
+		local rawprof=$rawprof
+		[ -z "$ranges" ] || {
+			printf '#!/bin/sh\n[ "$1" = -m ] || exec unshare -m "$0" -m "$@"\nshift\n%s\n%s\n' \
+				"mount --bind '$ranges' /etc/subuid" "exec '$rawprof' \"\$@\"" >"$tmp/there"
+			chmod 755 "$tmp/there"
+			rawprof=$tmp/there
+		}
+		recording lock -U --by thread --format prometheus -o "$tmp/rows" -v 60
 		"$@" >/dev/null 2>&1
 		sleep 0.5
 		cp "$work/futexes" "$tmp/other"
 		chmod 755 "$tmp" "$tmp/other"
 		as 65533 "$tmp/other" 1000 2
 		sleep 0.3
-		kill -INT $pid
-		wait $pid
+		kill -INT $recorder
+		wait $recorder
 		mv "$tmp/rows" "$out"
 	}
 	everybody as 65534 "$work/futexes" 100000 1

@@ -97,17 +97,15 @@ as() { setpriv "--reuid=$1" "--regid=$1" --clear-groups /usr/bin/python3 "${@:2}
 # beside NUMBER NUMBER ARGS...: one user calls that much, and then another by three names, or three numbers; with
 # --errors the first fails by so many names.
 beside() {
-	local pid names=$1 numbers=$2 by_one=("$tmp/names.py" "$1" "$2" 1000)
+	local names=$1 numbers=$2 by_one=("$tmp/names.py" "$1" "$2" 1000)
 	shift 2
 	[[ "$*" != *--errors* ]] || by_one=("$tmp/fails.py" "$names")
-	"$rawprof" trace "$@" --format json -o "$tmp/json" 60 >"$out" 2>"$err" &
-	pid=$!
-	sleep 1
+	recording trace "$@" --format json -o "$tmp/json" -v 60
 	as 65534 "${by_one[@]}"
 	as 65533 "$tmp/names.py" $((names ? 3 : 0)) $((numbers ? 3 : 0)) 9000
 	sleep 0.2
-	kill -INT $pid
-	wait $pid
+	kill -INT $recorder
+	wait $recorder
 }
 # calls: of number 9000.
 calls() {
