@@ -127,7 +127,7 @@ $(BUILD)/packed/page.c: $(sort $(wildcard report/html/*.css report/html/*.js)) r
 $(BUILD)/packed/walk.c: report/html/walk/walk.css report/html/walk/walk.js report/html/walk/walk.html
 $(BUILD)/packed/flame.c: report/flame/flame.css report/flame/flame.js
 # Names of the machine's system calls, by their numbers.
-$(BUILD)/packed/syscalls.c: $(BUILD)/flags
+$(BUILD)/packed/syscalls.c: $(BUILD)/flags record/probes/syscalls.h
 	$(call say,PACK,$@)
 	$(Q)mkdir -p $(@D) && { echo '#include <asm/unistd.h>'; echo '#include "record/probes/syscalls.h"'; \
 		echo 'const char *const record_syscall_names[] = {'; \
