@@ -42,7 +42,7 @@ int hists_end(struct recording *rec, uint64_t kept, struct report_hists *set)
 		return err;
 	if (report_hists_folded(set))
 		rp_log(RP_WARN,
-		       "%" PRIu64 " of them are in the histogram [others]: there was no room for "
+		       "%" PRIu64 " values are in the histogram [others]: there was no room for "
 		       "as many names",
 		       report_hists_folded(set));
 	report_hists_set_cost(set, &ledger.cost);

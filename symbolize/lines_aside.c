@@ -474,7 +474,7 @@ size_t sym_lines_find(struct sym_lines *l, uint64_t vaddr, bool inlined, struct 
 	uint64_t began;
 	bool is_heard;
 
-	*failed = err == -ENODATA || (l->here && !sym_dwarf_may_find(l->here));
+	*failed = err || (l->here && !sym_dwarf_may_find(l->here));
 	if (l->here)
 		return sym_dwarf_find(l->here, vaddr, inlined, out, max);
 	if (err || !max)

@@ -299,15 +299,14 @@ static int take_entry(void *ctx, const void *key, const void *value)
  * Whoever takes a place in the other bank meanwhile may have it for nothing. That bank is the next
  * to be emptied.
  */
-static void forget_share(int fd, uint8_t bank)
+static int forget_share(int fd, uint8_t bank)
 {
 	static struct share of_banks[2];
 	const uint32_t only = 0;
+	int err = rp_map_lookup(fd, &only, of_banks);
 
-	if (rp_map_lookup(fd, &only, of_banks))
-		return;
 	of_banks[bank] = (struct share){ 0 };
-	rp_map_update(fd, &only, of_banks, BPF_ANY);
+	return err ? err : rp_map_update(fd, &only, of_banks, BPF_ANY);
 }
 
 int io_take_bank(struct recording *rec, int map, io_entry_fn fn)
@@ -322,8 +321,8 @@ int io_take_bank(struct recording *rec, int map, io_entry_fn fn)
 
 	for (size_t i = 0; !err && i < t.n; i++)
 		rp_map_delete(fd, &t.taken[i]);
-	if (io->config.most)
-		forget_share(record_stacks_map(rec->stacks, IO_MAP_SHARES), t.bank);
+	if (!err && io->config.most)
+		err = forget_share(record_stacks_map(rec->stacks, IO_MAP_SHARES), t.bank);
 	free(t.taken);
 	io->turned = false;
 	return err;

@@ -225,18 +225,17 @@ static int add_ledger(struct recording *rec, uint64_t kept, struct record_ledger
 {
 	struct runq_stats stats;
 	int err = record_stacks_stats(rec->stacks, &stats);
+	uint64_t full;
 
 	(void)kept;
 	if (err)
 		return rp_fail(err, "reading the program's counters: %s", strerror(-err));
 	b->report.events = "times on a CPU";
-	record_ledger_add(b, "queued before", stats.unknown, REPORT_FILTERED);
+	/* Of each that had no room it is not known since when it was queued. */
+	full = stats.threads_full < stats.unknown ? stats.threads_full : stats.unknown;
+	record_ledger_add(b, "queued before", stats.unknown - full, REPORT_FILTERED);
+	record_ledger_add(b, "too many threads", full, REPORT_LOST);
 	record_ledger_add(b, "too many processes", stats.hists_full, REPORT_LOST);
-	if (stats.threads_full)
-		rp_log(RP_WARN,
-		       "%llu times there was no room for another thread: its waits are "
-		       "among those queued before",
-		       (unsigned long long)stats.threads_full);
 	return 0;
 }
 
@@ -244,6 +243,7 @@ const struct record_profiler runq_profiler = {
 	.command = "offcpu --runq",
 	.maps = rp_runq_maps,
 	.nmaps = RUNQ_MAPS,
+	.thread_map = RUNQ_MAP_THREADS,
 	.output = RECORD_HISTS,
 	.configure = configure,
 	.attach = attach,

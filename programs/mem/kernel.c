@@ -9,7 +9,7 @@
  *	free -> out of the map blocks
  *
  * An allocation that finds no room in the map is lost as a whole, so that whatever is counted is
- * followed to its end. A free costs one look-up, and needs no stack.
+ * followed to its end. A free costs a look-up, and needs no stack.
  */
 #include "kernel.h"
 #include "programs/shared/share.h"
@@ -52,7 +52,7 @@ ASM_FRAME(alloc_frame,
 /* clang-format off */
 /* Who pays, in R0, has a place again. */
 static const struct asm_insn give_back_lines[] = {
-	SHARE_ADD(0, -1),
+	SHARE_GIVE(0),
 };
 static const struct asm_part give_back_part = { ASM_LINES(give_back_lines) };
 
@@ -263,13 +263,19 @@ LABEL(halve),
 	MUL_REG(R1, R2),
 	ADD_REG(R1, R9),
 	STX(DW, R10, PART, R1),
-	MAP_UPDATE(blocks, PART, REST, BPF_ANY),
-	JEQ(R0, 0, kept),
-	COUNT(stats, struct mem_kernel_stats, torn),
-	JA(halved),
-LABEL(kept),
 	LDX(W, R0, R10, REST_PAYER),
-	SHARE_ADD(0, 1),
+	SHARE_TAKE(0, LD_PARAM(R2, struct mem_kernel_config, most_blocks), torn),
+	MAP_LOOKUP(blocks, PART),
+	JEQ(R0, 0, free), /* else what was there was freed without a word */
+	LDX(W, R0, R0, offsetof(struct mem_kernel_block, payer)),
+	INCLUDE(&give_back_part),
+LABEL(free),
+	MAP_UPDATE(blocks, PART, REST, BPF_ANY),
+	JEQ(R0, 0, halved),
+	LDX(W, R0, R10, REST_PAYER),
+	INCLUDE(&give_back_part),
+LABEL(torn),
+	COUNT(stats, struct mem_kernel_stats, torn),
 LABEL(halved),
 	ADD(R8, 1),
 	JGE(R8, 20, whole), /* never: orders are smaller */

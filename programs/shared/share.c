@@ -26,15 +26,21 @@ static const struct asm_insn payer_of_lines[] = {
 	LD_FIELD(R1, R0, "task_struct", "cred"),
 	LD_FIELD(R0, R1, "cred", "uid.val"),
 	JEQ(R0, 0, .payer),
-	LD_FIELD(R1, R1, "cred", "user_ns"),
-	LD_FIELD(R2, R1, "user_namespace", "owner.val"),
-	JEQ(R2, 0, .payer), /* it is the machine's own, or root made it */
-	LD_FIELD(R0, R1, "user_namespace", "owner.val"),
-	LD_FIELD(R1, R1, "user_namespace", "level"),
-	JLE(R1, 1, .payer),
+	LD_FIELD(R3, R1, "cred", "user_ns"),
+	LD_FIELD(R4, R3, "user_namespace", "level"),
+	LD_FIELD(R5, R3, "user_namespace", "owner.val"),
+	JEQ(R5, 0, .number), /* it is the machine's own, or root made it */
+	LD_FIELD(R0, R3, "user_namespace", "owner.val"),
+	JLE(R4, 1, .number),
 	MOV32(R0, -1),
-LABEL(.payer),
+	JA(.payer),
+LABEL(.number),
 	INCLUDE(&subuid_part),
+	JNE32(R0, -1, .payer),
+	JEQ(R4, 0, .payer),
+	JNE(R5, 0, .payer),
+	LD_FIELD(R0, R3, "user_namespace", "ns.inum"), /* a container of root's */
+LABEL(.payer),
 };
 const struct asm_part rp_share_payer_of_part = { ASM_LINES(payer_of_lines) };
 
@@ -81,8 +87,9 @@ LABEL(.done),
 const struct asm_part rp_share_part = { ASM_LINES(share_lines) };
 
 /* clang-format off */
-/* R0 pays for R3 more places of the share at R1. */
-static const struct asm_insn share_add_lines[] = {
+/* R0 pays for one place less of the share at R1. */
+static const struct asm_insn share_give_lines[] = {
+	MOV(R3, -1),
 	JEQ(R0, 0, .root),
 	PLACES_OF_PAYER,
 	ATOMIC_ADD(DW, R0, HAS, R3),
@@ -90,4 +97,4 @@ LABEL(.root),
 	ATOMIC_ADD(DW, R1, ALL, R3),
 };
 /* clang-format on */
-const struct asm_part rp_share_add_part = { ASM_LINES(share_add_lines) };
+const struct asm_part rp_share_give_part = { ASM_LINES(share_give_lines) };

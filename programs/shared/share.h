@@ -7,7 +7,8 @@
  * Who pays is the user of the current task; in a namespace of users who made it, as there a user
  * without rights has 65,536 more, subuid(5). Namespaces in such ones count as one user; so do all
  * subordinate uids that pay themselves, as whoever has them can be outside of a namespace too, by a
- * set-user-ID file of one's own. That one has a place in struct share which no number leads to.
+ * set-user-ID file of one's own. That one has a place in struct share which no number leads to. But
+ * in namespaces that root made, containers, subordinate uids count as one user for each of these.
  */
 #ifndef PROGRAMS_SHARED_SHARE_H
 #define PROGRAMS_SHARED_SHARE_H
@@ -29,7 +30,7 @@ struct share {
 		"shares", BPF_MAP_TYPE_ARRAY, 4, (maps) * sizeof(struct share), 1                  \
 	}
 
-/* R0 = who pays, 32 bits: for the task in R0, or for the current one. R1, R2 are lost. */
+/* R0 = who pays, 32 bits: for the task in R0, or for the current one. R1 to R5 are lost. */
 #define SHARE_PAYER_OF() SCOPE("SHARE_PAYER_OF()"), INCLUDE(&rp_share_payer_of_part), END
 #define SHARE_PAYER() SCOPE("SHARE_PAYER()"), INCLUDE(&rp_share_payer_part), END
 /*
@@ -46,13 +47,13 @@ struct share {
 	SCOPE("SHARE_OR(" #number ", " #most ", " #full ")"), INCLUDE(&rp_share_payer_part),       \
 		LD_MAP_VALUE(R1, shares, (number) * sizeof(struct share)), most,                   \
 		INCLUDE(&rp_share_part), JEQ(R0, 0, full), END
-/* R0 pays for so many places more, whether there are any; -1: gives one back. R0 to R4 are lost. */
-#define SHARE_ADD(number, places)                                                                  \
-	SCOPE("SHARE_ADD(" #number ", " #places ")"),                                              \
-		LD_MAP_VALUE(R1, shares, (number) * sizeof(struct share)), MOV(R3, places),        \
-		INCLUDE(&rp_share_add_part), END
+/* A key of it is there no longer: who paid, in R0, has a place again. R0 to R4 are lost. */
+#define SHARE_GIVE(number)                                                                         \
+	SCOPE("SHARE_GIVE(" #number ")"),                                                          \
+		LD_MAP_VALUE(R1, shares, (number) * sizeof(struct share)),                         \
+		INCLUDE(&rp_share_give_part), END
 extern const struct asm_part rp_share_payer_part, rp_share_payer_of_part, rp_share_part,
-	rp_share_add_part;
+	rp_share_give_part;
 
 /* Where a share has the places of who pays. */
 static inline uint64_t *share_places(struct share *share, uint32_t payer)

@@ -381,7 +381,7 @@ if as 65533 -c ''; then
 	hists
 	holds 'any number of names: so many histograms' "$(wc -l <"$tmp/hists") <= 16385 && $(wc -l <"$tmp/hists") > 1000"
 	holds 'any number of names: the others are one' "$(count_of '[others]') >= 3500"
-	has 'any number of names: said' "$err" '[0-9]+ of them are in the histogram \[others\]'
+	has 'any number of names: said' "$err" '[0-9]+ values are in the histogram \[others\]'
 	is 'any number of names: those of another user are there' "$(grep -c '^two_[0-2] ' "$tmp/hists")" 3
 	[ -z "$mounted" ] || {
 		head -c 4096 /dev/zero >"$tmp/mnt/names" && sync -f "$tmp/mnt" && chmod 755 "$tmp/mnt"

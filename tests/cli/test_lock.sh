@@ -227,6 +227,7 @@ as() { setpriv "--reuid=$1" "--regid=$1" --clear-groups "${@:2}"; }
 if as 65533 test -x "$work/futexes"; then
 	# everybody ARGS...: whether another user's waits are seen once that has ended; with the subordinate uids of $ranges.
 	ranges=
+	another=(as 65533)
 	everybody() {
 		local rawprof=$rawprof
 		[ -z "$ranges" ] || {
@@ -240,7 +241,7 @@ if as 65533 test -x "$work/futexes"; then
 		sleep 0.5
 		cp "$work/futexes" "$tmp/other"
 		chmod 755 "$tmp" "$tmp/other"
-		as 65533 "$tmp/other" 1000 2
+		"${another[@]}" "$tmp/other" 1000 2
 		sleep 0.3
 		kill -INT $recorder
 		wait $recorder
@@ -280,6 +281,31 @@ if as 65533 test -x "$work/futexes"; then
 		holds 'one user as many outside: they are one' \
 			"$(cell waits 'comm="futexes"') > 50000 && $(cell waits 'comm="futexes"') <= 57400"
 		is "one user as many outside: another's are seen" "$(cell waits 'comm="other"')" 2000
+		# Of containers of root's, whose uids are of such a range, each is a user.
+		cat >"$tmp/contained.py" <<'EOF'
+import ctypes, os, sys
+go, is_made = os.pipe(), os.pipe()
+pid = os.fork()
+if not pid:
+    ctypes.CDLL(None).unshare(0x10000000)  # CLONE_NEWUSER
+    os.write(is_made[1], b'1')
+    os.read(go[0], 1)
+    os.setuid(5)
+    os.execv(sys.argv[1], sys.argv[1:])
+os.read(is_made[0], 1)
+open('/proc/%d/uid_map' % pid, 'w').write('0 300000 65536')
+os.write(go[1], b'1')
+os.waitpid(pid, 0)
+EOF
+		# The number of the first one's namespace is free by then, and a third takes it.
+		# shellcheck disable=SC2016 # the inner shell expands them
+		another=(bash -c 'unshare -U sleep 60 & sleep 0.5; python3 "$0" "$@"; kill $!' "$tmp/contained.py")
+		! have_python || {
+			everybody python3 "$tmp/contained.py" "$work/futexes" 100000 1
+			holds 'a container as one user' \
+				"$(cell waits 'comm="futexes"') > 50000 && $(cell waits 'comm="futexes"') <= 57400"
+			is "a container as one user: another's are seen" "$(cell waits 'comm="other"')" 2000
+		}
 	else
 		skip 'one user as many outside' 'there is no /etc/subuid, or no mount namespace'
 	fi

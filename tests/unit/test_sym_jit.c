@@ -152,7 +152,7 @@ int main(void)
 	int failed;
 
 	suite_add_tcase(s, t);
-	tcase_set_timeout(t, 120);
+	tcase_set_timeout(t, 400);
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_test(t, test_added);
 	tcase_add_test(t, test_written_anew);
