@@ -319,7 +319,7 @@ static void ck_assert_make_room(uid_t uid, bool only_hit)
 		char *goes = map_code(feed, uid, SHORT);
 		const uint64_t addr = (uintptr_t)goes;
 
-		/* Making room is paid for: where the machine is busy the user has to wait for it. */
+		/* Room is paid for: where the machine is busy the user has to wait for it. */
 		for (int n = 0; n < 60 && kind_at(m, goes) != UNWIND_BY_TABLE; n++) {
 			sleep(1);
 			waited = true;
