@@ -122,8 +122,8 @@ if command -v php >/dev/null && [ "$("${php[@]}" -d opcache.jit=tracing -r 'echo
 	cat >"$tmp/work.php" <<-'EOT'
 		<?php
 		function fib($n) { return $n < 2 ? $n : fib($n - 1) + fib($n - 2); }
-		for ($i = 0, $x = 0.0; $i < 100000000; $i++) $x += $i % 7;
-		echo fib(34) + $x, "\n";
+		for ($i = 0, $x = 0.0; $i < 200000000; $i++) $x += $i % 7;
+		echo fib(35) + $x, "\n";
 	EOT
 	for jit in function tracing; do
 		is_whole "php, $jit" 97 "${php[@]}" -d opcache.jit=$jit "$tmp/work.php"
