@@ -142,9 +142,9 @@ kill $pid
 wait $pid 2>/dev/null
 rmdir "$group/inner" "$group" 2>/dev/null
 
-# Killed asleep: that wait has an end, as that of who kills it.
+# Killed asleep: that wait has an end, as that of who kills it, which begins later and kills later where others run.
 off -- sh -c "$work/sleeper 30 & sleep 0.7; kill -9 \$!; wait"
-near 'killed asleep: until then' "$(us "$out" '^sleeper;.*;main;usleep;')" "$(us "$out" '^sleep;.*;hrtimer_nanosleep;')" 150000
+near 'killed asleep: until then' "$(us "$out" '^sleeper;.*;main;usleep;')" "$(us "$out" '^sleep;.*;hrtimer_nanosleep;')" 650000
 ledger_closes 'killed asleep'
 
 # Falls asleep at once: before anybody knows its mappings.
