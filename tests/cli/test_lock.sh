@@ -152,7 +152,7 @@ refused '--hold of the kernel' 'mutexes of programs' --hold -K -p 1 1
 
 run "$rawprof" lock -U -- "$work/lockpair" mutex 10 20
 has 'the table ends with sentences' "$out" \
-	'^  asker waited [0-9.]+ ms for cache_lock \(umutex, 10 times\) in lookup, released by keeper in rebuild$'
+	'^  asker waited [0-9.]+ m?s for cache_lock \(umutex, 10 times\) in lookup, released by keeper in rebuild$'
 has 'the table has the lock' "$out" '^umutex +cache_lock +10 +[0-9.]+ ms '
 ledger_closes 'the table'
 for by in lock caller thread type releaser outcome; do

@@ -190,7 +190,7 @@ gil() {
 at_once gil $pythons
 run "$rawprof" lock -U -- "$python" "$PWD/tests/workloads/gil.py"
 has 'the interpreter lock: a sentence' "$out" \
-	'waited [0-9.]+ ms for interpreter lock \(gil, [0-9]+ times\) in waiter, held by thread [0-9]+ in workloads/gil.py:[0-9]+ hold$'
+	'waited [0-9.]+ m?s for interpreter lock \(gil, [0-9]+ times\) in waiter, held by thread [0-9]+ in workloads/gil.py:[0-9]+ hold$'
 ledger_closes 'the interpreter lock'
 run "$rawprof" lock -U --format folded -- "$python" "$PWD/tests/workloads/gil.py"
 has 'the interpreter lock: stacks' "$out" ';waiter;.*\[held by\];hold;holder;'
