@@ -142,9 +142,11 @@ kill $pid
 wait $pid 2>/dev/null
 rmdir "$group/inner" "$group" 2>/dev/null
 
-# Killed asleep: that wait has an end, as that of who kills it, which begins later and kills later where others run.
-off -- sh -c "$work/sleeper 30 & sleep 0.7; kill -9 \$!; wait"
-near 'killed asleep: until then' "$(us "$out" '^sleeper;.*;main;usleep;')" "$(us "$out" '^sleep;.*;hrtimer_nanosleep;')" 650000
+# Killed asleep: that wait ends with the sleeper, not before who kills it has slept, and before the shell ends.
+off -- sh -c "date +%s%N; $work/sleeper 30 & sleep 0.7; kill -9 \$!; wait; date +%s%N"
+ns=$(grep -E '^[0-9]{18,}$' "$said" | awk 'NR == 1 { from = $0 } NR == 2 { printf "%d", $0 - from }')
+holds 'killed asleep: until then' \
+	"$(us "$out" '^sleeper;.*;main;usleep;') >= $(us "$out" '^sleep;.*;hrtimer_nanosleep;') - 150000 && $(us "$out" '^sleeper;.*;main;usleep;') <= $ns / 1000"
 ledger_closes 'killed asleep'
 
 # Falls asleep at once: before anybody knows its mappings.
