@@ -316,7 +316,7 @@ static struct stored_file *settle(struct record_table_store *s, const struct sto
 		return NULL;
 	file->state = err == -EDQUOT ? STORED_NO_SHARE : err ? STORED_NO_ROOM : STORED;
 	file->used_ns = rp_monotonic_ns();
-	if (placed.nparts) {
+	if (t && placed.nparts) {
 		retire(s, file);
 		file->table = placed;
 		file->jumped_to = t->jumped_to;

@@ -25,19 +25,19 @@ static void name_thread(struct stat_row *row)
 
 static int add_row(struct stat_rows *r, struct stat_figures *f, struct rp_counter_place key)
 {
-	struct stat_row row = { .task = key.task,
-				.cpu = key.cpu,
-				.sum = calloc(f->n, sizeof(*row.sum)) };
-	int err = row.sum ? RP_PUSH(f->rows, f->nrows, r->capacity, row) : -ENOMEM;
+	const struct stat_row new = { .task = key.task, .cpu = key.cpu };
+	struct stat_row *row;
 
-	if (err) {
-		free(row.sum);
-		return err;
-	}
-	if (row.cpu >= 0)
-		snprintf(f->rows[f->nrows - 1].label, sizeof(row.label), "CPU%d", row.cpu);
-	else if (row.task >= 0)
-		name_thread(&f->rows[f->nrows - 1]);
+	if (RP_PUSH(f->rows, f->nrows, r->capacity, new))
+		return -ENOMEM;
+	row = &f->rows[f->nrows - 1];
+	row->sum = calloc(f->n, sizeof(*row->sum));
+	if (!row->sum)
+		return -ENOMEM;
+	if (row->cpu >= 0)
+		snprintf(row->label, sizeof(row->label), "CPU%d", row->cpu);
+	else if (row->task >= 0)
+		name_thread(row);
 	return 0;
 }
 
