@@ -319,7 +319,7 @@ static void ck_assert_make_room(uid_t uid, bool only_hit)
 		char *goes = map_code(feed, uid, SHORT);
 		const uint64_t addr = (uintptr_t)goes;
 
-		/* Room is paid for: where the machine is busy the user has to wait for it, once here. */
+		/* Room is paid for: on a busy machine the user has to wait for it, once here. */
 		for (int n = 0; n < 60 && kind_at(m, goes) != UNWIND_BY_TABLE; n++) {
 			sleep(1);
 			waited = true;
