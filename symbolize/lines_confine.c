@@ -49,13 +49,23 @@ static bool limit_memory(void)
 	       limit(RLIMIT_AS, pages * (uint64_t)sysconf(_SC_PAGESIZE) + sym_lines_memory());
 }
 
+/* NULL, with an errno of 0: there are no more. */
+static const struct dirent *next_of(DIR *all)
+{
+	errno = 0;
+	return readdir(all);
+}
+
 /* Or what is recorded goes on being so, for as long as this process is there. */
 static bool close_all_but(const int *keep, size_t n)
 {
 	DIR *all = opendir("/proc/self/fd");
 	const struct dirent *one;
+	bool is_whole;
 
-	while (all && (one = readdir(all))) {
+	if (!all)
+		return false;
+	while ((one = next_of(all))) {
 		const int fd = atoi(one->d_name);
 		bool is_kept = *one->d_name == '.' || fd == dirfd(all);
 
@@ -64,7 +74,8 @@ static bool close_all_but(const int *keep, size_t n)
 		if (!is_kept)
 			close(fd);
 	}
-	return all && !closedir(all);
+	is_whole = !errno;
+	return !closedir(all) && is_whole;
 }
 
 /* Most are given up already, if a recording reads: a filter then refuses to give up the first. */
