@@ -30,6 +30,13 @@ int rp_keep_capabilities(uint64_t keep)
 	return syscall(SYS_capset, &c.header, c.data) ? -errno : 0;
 }
 
+int rp_give_up_rights(uint64_t keep)
+{
+	if (prctl(PR_SET_DUMPABLE, 0) || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		return -errno;
+	return rp_keep_capabilities(keep);
+}
+
 /*
  * Root owns the machine's files, and needs no capability to write to what it owns. A user namespace
  * may have no such user: then that is left out.

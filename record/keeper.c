@@ -103,9 +103,7 @@ static int give_up_rights(void)
 {
 	const uint64_t writes = 1ULL << CAP_DAC_OVERRIDE | 1ULL << CAP_FOWNER;
 
-	if (prctl(PR_SET_DUMPABLE, 0) || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
-		return -errno;
-	return rp_keep_capabilities(geteuid() ? 0 : writes);
+	return rp_give_up_rights(geteuid() ? 0 : writes);
 }
 
 /* What ends the recording by hand is not for the keeper: it ends when the recording has. */

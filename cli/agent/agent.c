@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -329,13 +328,8 @@ static bool take_signal(struct agent *a)
 static int give_up_rights(void)
 {
 	const struct rlimit none = { 0, 0 };
-	int err = 0;
+	int err = setrlimit(RLIMIT_CORE, &none) ? -errno : rp_give_up_rights(0);
 
-	if (setrlimit(RLIMIT_CORE, &none) || prctl(PR_SET_DUMPABLE, 0) ||
-	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
-		err = -errno;
-	if (!err)
-		err = rp_keep_capabilities(0);
 	return err ? rp_fail(err, "cannot give up rights: %s", strerror(-err)) : 0;
 }
 

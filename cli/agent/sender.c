@@ -356,9 +356,8 @@ static int give_up_rights(void)
 	int err = rp_leave_root();
 
 	if (!err)
-		err = rp_keep_capabilities(0);
-	if (!err && (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_DUMPABLE, 0) ||
-		     setrlimit(RLIMIT_CORE, &none) || setrlimit(RLIMIT_FSIZE, &none)))
+		err = rp_give_up_rights(0);
+	if (!err && (setrlimit(RLIMIT_CORE, &none) || setrlimit(RLIMIT_FSIZE, &none)))
 		err = -errno;
 	return err;
 }

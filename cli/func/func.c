@@ -439,7 +439,7 @@ static enum func_by by_name(const char *name)
 #define RING_BYTES (1 << 24)
 #define MOST_CALLS (1 << 17)
 
-/* Memory is taken as threads come: half of all that there may be is one user's (RLIMIT_NPROC). */
+/* Memory is taken as threads come; by default a user may have half of all (RLIMIT_NPROC). */
 static void grow_calls(struct asm_map *calls)
 {
 	const uint32_t threads = record_threads_most();

@@ -35,7 +35,7 @@ enum top_panel {
 
 enum top_unit {
 	TOP_TEXT, /* ours, or the kernel's */
-	TOP_COMM, /* of a thread, which chose it */
+	TOP_COMM, /* short, and chosen by others: of a thread, of a BPF program */
 	TOP_NAME, /* of a process: of its functions, files, locks */
 	TOP_ID,
 	TOP_COUNT, /* shown by the second */
