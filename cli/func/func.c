@@ -465,6 +465,7 @@ static void size_maps(struct func *f)
 	}
 	if (f->own->count)
 		f->maps[FUNC_MAP_CALLS].max_entries = 1;
+	f->config.most_pages = f->maps[FUNC_MAP_CALLS].max_entries;
 	if (!f->config.stacks)
 		f->maps[STACK_MAP_COUNTS].max_entries = 1;
 	if (!f->config.sums)

@@ -232,6 +232,7 @@ static void make_config(struct gpu *g)
 	f->config = (struct func_config){ .slot_bytes = stacks ? FUNC_SHORT_CALL
 							       : sizeof(struct func_call),
 					  .most_depth = FUNC_DEPTH,
+					  .most_pages = FUNC_PLACES,
 					  .stacks = stacks,
 					  .outer = stacks,
 					  .args = !stacks,

@@ -17,6 +17,7 @@ enum {
 	THREAD = offsetof(struct func_page, thread),
 	DEPTH = offsetof(struct func_page, depth),
 	PAGES = offsetof(struct func_page, pages),
+	PAYER = offsetof(struct func_page, payer),
 	CALLS = offsetof(struct func_page, call)
 };
 
@@ -34,7 +35,8 @@ ASM_FRAME(grow_frame,
 	(struct func_page_key, key, GROW_KEY, &key_layout),
 	(key.thread, GROW_THREAD),
 	(key.number, GROW_NUMBER),
-	(key.unused, GROW_UNUSED));
+	(key.unused, GROW_UNUSED),
+	(uint32_t, payer, GROW_PAYER));
 
 /* clang-format off */
 static const struct asm_insn calls_lines[] = {
@@ -70,18 +72,28 @@ LABEL(out),
 };
 
 static const struct asm_insn grow_lines[] = {
-	/* func_page(thread, number): makes a page. 0: there is no room. */
+	/* func_page(thread, number, payer): makes a page. 0: there is no room. */
 FUNC(func_page),
 	STX(DW, R10, GROW_THREAD, R1),
 	STX(W, R10, GROW_NUMBER, R2),
 	ST(W, R10, GROW_UNUSED, 0),
+	STX(W, R10, GROW_PAYER, R3),
+	MOV_REG(R0, R3),
+	SHARE_TAKE(FUNC_SHARE_PAGES, LD_PARAM(R2, struct func_config, most_pages), out),
 	MAP_NEW_VALUE(calls, GROW_KEY, no_page),
-	JEQ(R0, 0, out),
+	JEQ(R0, 0, full),
 	LDX(DW, R1, R10, GROW_THREAD),
 	STX(DW, R0, THREAD, R1),
 	/* Of the first page; of others it is of no interest. */
 	ST(W, R0, PAGES, 1),
+	LDX(W, R1, R10, GROW_PAYER),
+	STX(W, R0, PAYER, R1),
 LABEL(out),
+	EXIT(),
+LABEL(full),
+	LDX(W, R0, R10, GROW_PAYER),
+	SHARE_GIVE(FUNC_SHARE_PAGES),
+	MOV(R0, 0),
 	EXIT(),
 
 	/* func_next_page(first page, number of a call): makes its page, unless it is there. */
@@ -94,6 +106,7 @@ FUNC(func_next_page),
 	JLT_REG(R7, R1, grown),
 	LDX(DW, R1, R6, THREAD),
 	MOV_REG(R2, R7),
+	LDX(W, R3, R6, PAYER),
 	CALL_FUNC(func_page),
 	JEQ(R0, 0, grown),
 	ADD(R7, 1),

@@ -17,7 +17,7 @@ static const struct asm_layout stats_layout = ASM_LAYOUT(
 	too_nested, sums_full, values_full, calls_full, events_full, no_entry, stacks_lost, inside);
 static const struct asm_layout page_key_layout = ASM_LAYOUT(struct func_page_key, thread, number);
 static const struct asm_layout page_layout =
-	ASM_LAYOUT(struct func_page, thread, ids, now, depth, pages, at, left);
+	ASM_LAYOUT(struct func_page, thread, ids, now, depth, pages, payer, at, left);
 static const struct asm_layout key_layout = ASM_LAYOUT(struct func_key, function, who, comm);
 static const struct asm_layout sum_layout =
 	ASM_LAYOUT(struct func_sum, entered, left, untimed, inner_ns, hist.sum, hist.not_least,
@@ -29,7 +29,7 @@ static const struct asm_layout value_layout = ASM_LAYOUT(struct func_value, coun
 const struct asm_map rp_func_maps[FUNC_MAPS] = {
 	STACK_MAP_LIST(STACK_COUNTS_MAP(2), struct func_stats, stats_layout),
 	[FUNC_MAP_CALLS] = { "calls", BPF_MAP_TYPE_HASH, sizeof(struct func_page_key),
-			     FUNC_PAGE_BYTES(FUNC_SHORT_CALL), 32768, .key = &page_key_layout,
+			     FUNC_PAGE_BYTES(FUNC_SHORT_CALL), FUNC_PLACES, .key = &page_key_layout,
 			     .value = &page_layout },
 	[FUNC_MAP_SUMS] = { "sums", BPF_MAP_TYPE_PERCPU_ARRAY, FUNC_ARRAY_KEY,
 			    sizeof(struct func_sum), 1, .value = &sum_layout },
@@ -193,6 +193,8 @@ FUNC(func_enter),
 	LDX(DW, R1, R10, ENTER_THREAD),
 	CALL_FUNC(func_thread),
 	JNE(R0, 0, known),
+	SHARE_PAYER(),
+	MOV_REG(R3, R0),
 	LDX(DW, R1, R10, ENTER_THREAD),
 	MOV(R2, 0),
 	CALL_FUNC(func_page),

@@ -40,6 +40,7 @@ struct func_config {
 	uint64_t slower_ns;   /* shorter calls are left out; 0: none are */
 	uint32_t slot_bytes;  /* sizeof(struct func_call), or FUNC_SHORT_CALL without arguments */
 	uint32_t most_depth;  /* of calls inside each other, at most FUNC_DEPTH */
+	uint32_t most_pages;  /* places of the map calls */
 	uint32_t bounded;     /* before Linux 5.17: no bpf_loop */
 	uint32_t kernel;      /* its functions, system calls, tracepoints: no stack pointers */
 	uint32_t at_returns;  /* the program for returns is on the return instructions */
@@ -106,13 +107,16 @@ struct func_page {
 	uint64_t ids; /* process << 32 | thread, as we number them */
 	uint64_t now; /* of the return that is at hand; CLOCK_MONOTONIC, ns */
 	uint32_t depth;
-	uint32_t pages;	   /* that there are of this thread */
+	uint32_t pages; /* that there are of this thread */
+	uint32_t payer; /* of all of them: programs/shared/share.h */
+	uint32_t unused;
 	uint64_t at, left; /* of a walk through them: programs/func/unwind.c */
 	char call[];	   /* FUNC_PAGE_CALLS times slot_bytes */
 };
 #define FUNC_PAGE_BYTES(slot_bytes)                                                                \
 	((uint32_t)sizeof(struct func_page) + FUNC_PAGE_CALLS * (uint32_t)(slot_bytes))
 #define FUNC_PAGES 256
+#define FUNC_PLACES 32768 /* of the map calls, at least */
 #define FUNC_DEPTH (FUNC_PAGES * FUNC_PAGE_CALLS)
 
 /* Key of the map sums: an array has the function alone; without by_comm it ends before it. */
@@ -179,10 +183,10 @@ enum {
 	FUNC_MAP_GATE,	   /* nothing counts unless its only element is set, a uint64_t */
 	FUNC_MAP_NO_PAGE,  /* a struct func_page, and */
 	FUNC_MAP_NO_SUM,   /*   a struct func_sum, that stay as they are */
-	FUNC_MAP_SHARES,   /* of sums and values */
+	FUNC_MAP_SHARES,   /* of calls, sums and values */
 	FUNC_MAPS
 };
-enum { FUNC_SHARE_SUMS, FUNC_SHARE_VALUES, FUNC_SHARES };
+enum { FUNC_SHARE_PAGES, FUNC_SHARE_SUMS, FUNC_SHARE_VALUES, FUNC_SHARES };
 extern const struct asm_map rp_func_maps[FUNC_MAPS];
 
 /*

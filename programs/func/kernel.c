@@ -245,6 +245,7 @@ const struct func_config rp_func_kernel_config = { .common = PROGRAM_USUAL_CONFI
 						   .kernel = 1,
 						   .slot_bytes = FUNC_SHORT_CALL,
 						   .most_depth = FUNC_DEPTH,
+						   .most_pages = FUNC_PLACES,
 						   .probe = { .nargs = 1 },
 						   .sums = 1,
 						   .by_function = 1 };

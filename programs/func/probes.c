@@ -82,6 +82,7 @@ const struct func_config rp_func_usual_config = { .common = PROGRAM_USUAL_CONFIG
 						  .common.probe = 1,
 						  .slot_bytes = FUNC_SHORT_CALL,
 						  .most_depth = FUNC_DEPTH,
+						  .most_pages = FUNC_PLACES,
 						  .knows_task = 1,
 						  .sums = 1,
 						  .by_function = 1 };

@@ -7,7 +7,11 @@ ASM_FRAME(exit_frame,
 	(key.thread, KEY_THREAD),
 	(key.number, KEY_NUMBER),
 	(key.unused, KEY_UNUSED));
-enum { PAGES = offsetof(struct func_page, pages), DEPTH = offsetof(struct func_page, depth) };
+enum {
+	DEPTH = offsetof(struct func_page, depth),
+	PAGES = offsetof(struct func_page, pages),
+	PAYER = offsetof(struct func_page, payer)
+};
 
 /* clang-format off */
 /* It runs in the thread that ends. */
@@ -31,6 +35,7 @@ LABEL(idle),
 	LDX(DW, R1, R6, offsetof(struct func_page, thread)),
 	STX(DW, R10, KEY_THREAD, R1),
 	ST(W, R10, KEY_UNUSED, 0),
+	LDX(W, R9, R6, PAYER),
 	MOV(R8, 1),
 LABEL(page),
 	JGE_REG(R8, R7, first),
@@ -41,6 +46,8 @@ LABEL(page),
 LABEL(first),
 	ST(W, R10, KEY_NUMBER, 0),
 	MAP_DELETE(calls, KEY),
+	MOV_REG(R0, R9),
+	SHARE_GIVE_MANY(FUNC_SHARE_PAGES, R7),
 LABEL(out),
 	MOV(R0, 0),
 	EXIT(),

@@ -87,9 +87,8 @@ LABEL(.done),
 const struct asm_part rp_share_part = { ASM_LINES(share_lines) };
 
 /* clang-format off */
-/* R0 pays for one place less of the share at R1. */
+/* R0 pays for R3 more places, a number below 0, of the share at R1. */
 static const struct asm_insn share_give_lines[] = {
-	MOV(R3, -1),
 	JEQ(R0, 0, .root),
 	PLACES_OF_PAYER,
 	ATOMIC_ADD(DW, R0, HAS, R3),

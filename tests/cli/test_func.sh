@@ -250,4 +250,34 @@ has 'often: all are counted' "$out" '^ledger: 2,000,000 calls fired = 2,000,000 
 runs=$("$rawprof" report --format json "$tmp/often.rawprof" | sed -n 's/.*"bpf_runs":\([0-9]*\),"bpf_estimated":true.*/\1/p')
 holds "often: about as many runs" "${runs:-0} > 1900000 && ${runs:-0} < 2100000"
 
+# ---- one user has not all of the places for calls
+
+# as USER ARGS...
+as() { setpriv "--reuid=$1" "--regid=$1" --clear-groups "${@:2}"; }
+if as 65533 test -x "$calls"; then
+	chmod 755 "$tmp"
+	cp "$calls" "$tmp/many"
+	chmod 755 "$tmp/many"
+	ln "$tmp/many" "$tmp/other"
+	ln "$tmp/many" "$tmp/later"
+	mkfifo "$tmp/input"
+	recording func "$tmp/many:dives" --by comm --format prometheus -o "$tmp/rows" -v 600
+	as 65534 "$tmp/many" stay 600 <"$tmp/input" >"$tmp/stays" &
+	many=$!
+	exec 7>"$tmp/input"
+	until grep -q stay "$tmp/stays" || ! kill -0 $many 2>/dev/null; do sleep 0.1; done
+	as 65533 "$tmp/other" recurse 1000
+	exec 7>&-
+	wait $many
+	as 65534 "$tmp/later" recurse 1000
+	kill -INT $recorder
+	wait $recorder
+	mv "$tmp/rows" "$out"
+	has 'one user takes all places that it can: not all calls had one' "$err" 'lost \(too many threads [0-9,]+\)'
+	is "one user takes all places that it can: another's calls are seen" "$(cell calls 'comm="other"')" 1001
+	is 'one user takes all places that it can: they are given back' "$(cell calls 'comm="later"')" 1001
+else
+	skip 'one user takes all places that it can' 'cannot be another user here'
+fi
+
 finish

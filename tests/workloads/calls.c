@@ -14,6 +14,8 @@
  *	exit		steps() ends the process
  *	values N	gives() N times: 0, 1, ... 4, -2 and so on
  *	cost N		costs() N times: prints how many nanoseconds each call took
+ *	stay N		in N threads dives() 4,000 deep, which returns; then it prints a line,
+ *			and all stay until the end of its input
  */
 #include <pthread.h>
 #include <setjmp.h>
@@ -176,6 +178,31 @@ static APART void ends(void)
 	exit(0);
 }
 
+static pthread_barrier_t all_dived;
+
+static void *dives_and_stays(void *unused)
+{
+	sink += dives(4000, 0);
+	pthread_barrier_wait(&all_dived);
+	pause();
+	return unused;
+}
+
+static void stay(int threads)
+{
+	pthread_t thread;
+
+	pthread_barrier_init(&all_dived, NULL, (unsigned)threads + 1);
+	for (int i = 0; i < threads; i++)
+		if (pthread_create(&thread, NULL, dives_and_stays, NULL))
+			abort();
+	pthread_barrier_wait(&all_dived);
+	puts("all stay");
+	fflush(stdout);
+	while (getchar() != EOF) {
+	}
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
@@ -191,6 +218,8 @@ int main(int argc, char **argv)
 		sink += even(n);
 	else if (!strcmp(what, "threads"))
 		in_threads(n);
+	else if (!strcmp(what, "stay"))
+		stay(n);
 	else if (!strcmp(what, "signal"))
 		in_signals(n);
 	else if (!strcmp(what, "exit"))
