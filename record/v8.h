@@ -65,8 +65,8 @@ void record_v8_forget(struct record_v8 *p);
 /* Takes fd; path is for what it has to say. False: there is none that is known. */
 bool record_v8_read_file(int fd, const char *path, struct sym_v8_layout *out);
 
-/* By version; NULL: not known. */
-const struct sym_v8_layout *record_v8_layout(unsigned int version);
+/* By version, all but its bytecodes. False: it is not known. */
+bool record_v8_layout(unsigned int version, struct sym_v8_layout *out);
 
 struct v8_names;
 int record_v8_names_open(struct v8_names **out, struct name_share *share);

@@ -108,10 +108,8 @@ static void read_sizes(const struct search *s, struct sym_v8_layout *l)
 
 static bool read_layout(const struct search *s, const char *path, struct sym_v8_layout *out)
 {
-	const struct sym_v8_layout *known =
-		s->version[0] < 256 && s->version[1] < 256
-			? record_v8_layout(s->version[0] << 8 | s->version[1])
-			: NULL;
+	const bool known = s->version[0] < 256 && s->version[1] < 256 &&
+			   record_v8_layout(s->version[0] << 8 | s->version[1], out);
 
 	if (!known || !s->object->is64 || (s->tagged_size && s->tagged_size != 8)) {
 		rp_log(record_unknown_level(),
@@ -121,7 +119,6 @@ static bool read_layout(const struct search *s, const char *path, struct sym_v8_
 		       s->tagged_size == 4 ? " with compressed pointers" : "");
 		return false;
 	}
-	*out = *known;
 	for (size_t i = 0; i < MEMBERS; i++)
 		if (s->member[i])
 			*(uint16_t *)((char *)out + members[i].offset) =

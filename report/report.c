@@ -9,7 +9,6 @@
 
 int report_new(const struct report_value_type *types, size_t ntypes, struct report **out)
 {
-	static const struct label_set no_labels;
 	struct report *r;
 	uint32_t empty;
 	int err;
@@ -36,7 +35,7 @@ int report_new(const struct report_value_type *types, size_t ntypes, struct repo
 			err = report_strings_add(&r->strings, types[i].unit, &r->types[i].unit);
 	}
 	if (!err)
-		err = rp_hash_number(&r->label_sets, &no_labels, &empty);
+		err = rp_hash_number(&r->label_sets, &(struct label_set){ 0 }, &empty);
 	if (!err)
 		err = RP_GROW_TO(r->nodes, 64, r->nodes_cap);
 	if (err) {
