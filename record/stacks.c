@@ -471,7 +471,7 @@ static void size_maps(struct asm_map *maps, const struct stacks_options *opt)
 		maps[STACK_MAP_COPIES].max_entries = opt->config->copies;
 	}
 	if (opt->thread_map) {
-		at_least(&maps[opt->thread_map], 2 * (uint64_t)opt->threads);
+		record_stacks_thread_map(&maps[opt->thread_map], opt->threads);
 		at_least(&maps[STACK_MAP_COUNTS], 4 * (uint64_t)opt->threads);
 	}
 	if (opt->nids)

@@ -30,8 +30,8 @@ struct stacks_options {
 	struct record_whose *whose; /* of whom those are that have a share; NULL: nobody is asked */
 	uint32_t most_frames;	    /* of a user stack, with config->deep_bytes */
 	/*
-	 * The number of a map that has twice so many entries as there are threads, if that is more
-	 * than it has by itself; then counts has room for four stacks of each. 0: no such map.
+	 * The number of a map that is made for record_stacks_thread_map(), of so many threads; then
+	 * counts has room for four stacks of each. 0: no such map.
 	 */
 	unsigned int thread_map;
 	uint32_t threads;
@@ -51,6 +51,13 @@ struct stack {
 	const struct stack_record *record;
 	uint64_t value[STACK_VALUES];
 };
+
+/*
+ * A map with threads as keys gets a place for each that there may be, so that nobody's are all that
+ * there are; its memory is taken as they come. Where the kernel cannot do that in programs like
+ * these, one for twice as many as there are, if that is more than it has.
+ */
+void record_stacks_thread_map(struct asm_map *map, uint32_t threads);
 
 /* Makes the maps. 0 or what the loader said. */
 int record_stacks_open(const struct stacks_options *opt, stack_record_fn on_record, void *ctx,

@@ -7,6 +7,7 @@
 
 #include "lock.h"
 #include "base/clock.h"
+#include "record/system.h"
 
 /* Room for the histograms of so many types. */
 #define HIST_TYPES 64
@@ -269,6 +270,7 @@ int lock_run(const struct options *opt)
 	/* In this command -U and -K choose locks, not the side of the stacks. */
 	both_sides.record.user_only = both_sides.record.kernel_only = false;
 	memcpy(maps, rp_lock_maps, sizeof(maps));
+	record_stacks_thread_map(&maps[LOCK_MAP_THREADS], record_threads());
 	if (l.options->hist)
 		maps[LOCK_MAP_HISTS].max_entries =
 			strcmp(l.options->hist, "lock") ? HIST_TYPES : LOCK_HIST_LOCKS;

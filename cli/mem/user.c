@@ -10,6 +10,7 @@
 #include "ranges.h"
 
 #include "cli/views.h"
+#include "record/system.h"
 #include "user.h"
 
 /* ---- probes */
@@ -404,6 +405,7 @@ static void size_maps(struct mem_user *m)
 					      : m->mem->blocks
 						      ? (uint32_t)m->mem->blocks
 						      : mem_blocks_wanted(BLOCKS_SHARE, BLOCK_COST);
+	record_stacks_thread_map(&m->maps[MEM_MAP_THREADS], record_threads());
 	/* Memory for a block when it comes; older kernels warn of that in programs like these. */
 	if (rp_has(RP_HAS_UPROBE_MULTI))
 		m->maps[MEM_MAP_BLOCKS].flags = BPF_F_NO_PREALLOC;
