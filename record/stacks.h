@@ -53,9 +53,9 @@ struct stack {
 };
 
 /*
- * A map with threads as keys gets a place for each that there may be, so that nobody's are all that
- * there are; its memory is taken as they come. Where the kernel cannot do that in programs like
- * these, one for twice as many as there are, if that is more than it has.
+ * A map with threads as keys gets a place for each that there may be, up to 1,048,576, so that
+ * nobody's are all that there are; its memory is taken as they come. Before Linux 6.6, which cannot
+ * do that in programs like these, it gets places for twice as many as there are, or keeps its own.
  */
 void record_stacks_thread_map(struct asm_map *map, uint32_t threads);
 

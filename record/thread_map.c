@@ -4,16 +4,19 @@
 #include "stacks.h"
 #include "system.h"
 
-/* Of the memory 16 bytes for each of them are taken at once. */
+/* 16 bytes for each are taken at once; where such a map does not grow, all that they need. */
 #define MOST_ENTRIES (1u << 20)
 
 void record_stacks_thread_map(struct asm_map *map, uint32_t threads)
 {
 	uint64_t entries = 2 * (uint64_t)threads;
 
-	if (rp_has(RP_HAS_UPROBE_MULTI)) { /* older kernels warn of such a map */
+	if (rp_has(RP_HAS_UPROBE_MULTI)) { /* older kernels warn of a map that grows */
+		const uint64_t most = record_threads_most();
+
 		map->flags |= BPF_F_NO_PREALLOC;
-		entries = record_threads_most();
+		if (entries < most)
+			entries = most;
 	}
 	if (entries > MOST_ENTRIES)
 		entries = MOST_ENTRIES;

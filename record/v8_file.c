@@ -108,10 +108,8 @@ static void read_sizes(const struct search *s, struct sym_v8_layout *l)
 
 static bool read_layout(const struct search *s, const char *path, struct sym_v8_layout *out)
 {
-	const bool known = s->version[0] < 256 && s->version[1] < 256 &&
-			   record_v8_layout(s->version[0] << 8 | s->version[1], out);
-
-	if (!known || !s->object->is64 || (s->tagged_size && s->tagged_size != 8)) {
+	if (!s->object->is64 || (s->tagged_size && s->tagged_size != 8) || s->version[0] > 255 ||
+	    s->version[1] > 255 || !record_v8_layout(s->version[0] << 8 | s->version[1], out)) {
 		rp_log(record_unknown_level(),
 		       "%s: V8 %u.%u%s is not known (10.2, 11.3 and 12.4 are, of Node 18, 20 and "
 		       "22): its stacks are native",

@@ -232,7 +232,6 @@ static void make_config(struct gpu *g)
 	f->config = (struct func_config){ .slot_bytes = stacks ? FUNC_SHORT_CALL
 							       : sizeof(struct func_call),
 					  .most_depth = FUNC_DEPTH,
-					  .most_pages = FUNC_PLACES,
 					  .stacks = stacks,
 					  .outer = stacks,
 					  .args = !stacks,
@@ -241,6 +240,7 @@ static void make_config(struct gpu *g)
 	memcpy(f->maps, rp_func_maps, sizeof(f->maps));
 	f->maps[FUNC_MAP_CALLS].value_size = f->maps[FUNC_MAP_NO_PAGE].value_size =
 		FUNC_PAGE_BYTES(f->config.slot_bytes);
+	f->config.most_pages = f->maps[FUNC_MAP_CALLS].max_entries;
 	if (!stacks)
 		f->maps[FUNC_MAP_EVENTS].max_entries = RING_BYTES;
 	if (rp_has(RP_HAS_UPROBE_MULTI)) /* memory when it is needed, also here */

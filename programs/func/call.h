@@ -8,21 +8,15 @@
 ASM_FRAME(call_frame, (uint64_t, room, ROOM), (uint32_t, number, NUMBER));
 
 /* clang-format off */
-/* thread and sp of the call that the registers at R6 are of. */
-#define LD_CALLER(thread, sp, out)                                                                 \
-	SCOPE("LD_CALLER(" #thread ", " #sp ", " #out ")"),                                        \
+/* R7 = the thread and R8 = the stack pointer of the call that the registers at R6 are of. */
+#define LD_CALLER(out)                                                                             \
+	SCOPE("LD_CALLER(" #out ")"),                                                              \
 		UNLESS(struct func_config, kernel),                                                \
-			LD_CALL(thread, sp, R6, ROOM, struct func_config, probe, out),             \
-			WHEN(struct func_config, probe.go), /* others may have that address */     \
-				CALL(get_current_pid_tgid),                                        \
-				RSH(R0, 32),                                                       \
-				LSH(R0, 42),                                                       \
-				XOR_REG(thread, R0),                                               \
-			END,                                                                       \
+			LD_CALL(ROOM, struct func_config, probe, out),                             \
 		END,                                                                               \
 		WHEN(struct func_config, kernel),                                                  \
-			FUNC_THREAD(thread),                                                       \
-			MOV(sp, -1),                                                               \
+			FUNC_THREAD(R7),                                                           \
+			MOV(R8, -1),                                                               \
 		END,                                                                               \
 	END
 
@@ -42,7 +36,7 @@ ASM_FRAME(call_frame, (uint64_t, room, ROOM), (uint32_t, number, NUMBER));
 #define ENTER_CALL(out)                                                                            \
 	SCOPE("ENTER_CALL(" #out ")"),                                                             \
 		FUNC_GATE(out),                                                                    \
-		LD_CALLER(R7, R8, out),                                                            \
+		LD_CALLER(out),                                                                    \
 		LD_PROBE_ID(R3, R6, struct func_config, probe),                                    \
 		ENTER_FUNC(out),                                                                   \
 		WHEN(struct func_config, args),                                                    \
@@ -58,7 +52,7 @@ ASM_FRAME(call_frame, (uint64_t, room, ROOM), (uint32_t, number, NUMBER));
 		CALL(ktime_get_ns),                                                                \
 		MOV_REG(R9, R0),                                                                   \
 		FUNC_GATE(out),                                                                    \
-		LD_CALLER(R7, R8, out),                                                            \
+		LD_CALLER(out),                                                                    \
 		MOV_REG(R1, R7),                                                                   \
 		CALL_FUNC(func_thread),                                                            \
 		JEQ(R0, 0, .unknown),                                                              \

@@ -72,28 +72,30 @@ LABEL(out),
 };
 
 static const struct asm_insn grow_lines[] = {
-	/* func_page(thread, number, payer): makes a page. 0: there is no room. */
+	/* func_page(thread, number): makes a page. 0: there is no room. */
 FUNC(func_page),
 	STX(DW, R10, GROW_THREAD, R1),
 	STX(W, R10, GROW_NUMBER, R2),
 	ST(W, R10, GROW_UNUSED, 0),
-	STX(W, R10, GROW_PAYER, R3),
-	MOV_REG(R0, R3),
+	SHARE_PAYER(),
+	STX(W, R10, GROW_PAYER, R0),
 	SHARE_TAKE(FUNC_SHARE_PAGES, LD_PARAM(R2, struct func_config, most_pages), out),
-	MAP_NEW_VALUE(calls, GROW_KEY, no_page),
-	JEQ(R0, 0, full),
+	MAP_PUT_NEW(calls, GROW_KEY, no_page),
+	JNE(R0, 0, not_new),
+	MAP_LOOKUP(calls, GROW_KEY),
+	JEQ(R0, 0, out), /* never */
 	LDX(DW, R1, R10, GROW_THREAD),
 	STX(DW, R0, THREAD, R1),
-	/* Of the first page; of others it is of no interest. */
+	/* Of the first page; of others they are of no interest. */
 	ST(W, R0, PAGES, 1),
 	LDX(W, R1, R10, GROW_PAYER),
 	STX(W, R0, PAYER, R1),
 LABEL(out),
 	EXIT(),
-LABEL(full),
+LABEL(not_new), /* it is full; or an interrupt has made the page meanwhile */
 	LDX(W, R0, R10, GROW_PAYER),
 	SHARE_GIVE(FUNC_SHARE_PAGES),
-	MOV(R0, 0),
+	MAP_LOOKUP(calls, GROW_KEY),
 	EXIT(),
 
 	/* func_next_page(first page, number of a call): makes its page, unless it is there. */
@@ -104,9 +106,19 @@ FUNC(func_next_page),
 	LDX(W, R1, R6, PAGES),
 	MOV(R0, 0),
 	JLT_REG(R7, R1, grown),
+	/* The thread may have become another user's, who now pays for all. */
+	SHARE_PAYER(),
+	MOV_REG(R8, R0),
+	LDX(W, R0, R6, PAYER),
+	JEQ_REG(R0, R8, paid),
+	LDX(W, R9, R6, PAGES),
+	SHARE_GIVE_MANY(FUNC_SHARE_PAGES, R9),
+	MOV_REG(R0, R8),
+	SHARE_ADD_MANY(FUNC_SHARE_PAGES, R9),
+	STX(W, R6, PAYER, R8),
+LABEL(paid),
 	LDX(DW, R1, R6, THREAD),
 	MOV_REG(R2, R7),
-	LDX(W, R3, R6, PAYER),
 	CALL_FUNC(func_page),
 	JEQ(R0, 0, grown),
 	ADD(R7, 1),

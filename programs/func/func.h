@@ -203,12 +203,14 @@ extern const struct asm_map rp_func_maps[FUNC_MAPS];
  *	func_unwind(R1 = first page, R2 = stack pointer, R3 = calls to leave alone, R4 = how, R5 =
  *		now)	drops calls that were left
  *	func_thread(R1 = thread)	R0 = its first page, or 0
+ *	func_forget(R1 = first page)	takes away all pages of its thread
  *	func_send(R1 = call, R2 = kind | number << 16, R3 = time, R4 = value, R5 = first page)
  *		R0 = 1 if there is no room
  */
 extern const struct asm_part rp_func_enter_part, rp_func_jumped_part, rp_func_grow_part,
 	rp_func_leave_part, rp_func_find_part, rp_func_value_part, rp_func_count_part,
-	rp_func_unwind_part, rp_func_calls_part, rp_func_sum_part, rp_func_send_part;
+	rp_func_unwind_part, rp_func_calls_part, rp_func_sum_part, rp_func_send_part,
+	rp_func_forget_part;
 
 /* clang-format off */
 /* What both need comes by itself, FUNC_BOTH_PARTS. */

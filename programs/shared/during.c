@@ -140,7 +140,7 @@ static const struct asm_part return_part = { ASM_LINES(return_lines),
 /* R1 and R2 for the functions, from the registers at R6. */
 #define CALL_OF_REGISTERS                                                                          \
 	WHEN(struct during_config, user),                                                          \
-		LD_CALL(R7, R8, R6, ROOM, struct during_config, probe, out),                       \
+		LD_CALL(ROOM, struct during_config, probe, out),                                   \
 		MOV_REG(R1, R7),                                                                   \
 		MOV_REG(R2, R8),                                                                   \
 	END,                                                                                       \

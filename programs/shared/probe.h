@@ -8,8 +8,8 @@
  *
  *	MOV_REG(R6, R1),
  *	LD_PROBE_ID(R7, R6, struct my_config, probe),	which of the probes was hit
- *	LD_CALL(R8, R9, R6, ROOM, struct my_config, probe, out),
- *		in which call: both are equal at its entry and its return
+ *	LD_CALL(ROOM, struct my_config, probe, out),
+ *		R7 and R8 = in which call: both are equal at its entry and its return
  */
 #ifndef PROGRAMS_PROBE_H
 #define PROGRAMS_PROBE_H
@@ -75,20 +75,18 @@ struct probe_config {
 		LD_PARAM(dst, type, member.id), END, END
 
 /*
- * The call that the registers at ctx are of, equal at its entry and its return: thread becomes the
- * thread's id, or in Go the address of the goroutine, which may change its thread; sp the stack
- * pointer at the entry, in Go counted from the end of the stack, as the stack may move. The deeper
- * the call, the lower sp. room: 8 bytes at a frame offset. On to the label out if it cannot be
- * told. R0 to R5 are lost.
+ * The call that the registers at R6 are of, equal at its entry and its return. R7: the thread's id,
+ * or in Go a number of the goroutine, which may change its thread. R8: the stack pointer at the
+ * entry, in Go counted from the end of the stack, as the stack may move; the deeper the call, the
+ * lower it is. room: 8 bytes at a frame offset. On to the label out if it cannot be told. R0 to R5
+ * are lost.
  */
-#define LD_CALL(thread, sp, ctx, room, type, member, out)                                          \
-	SCOPE("LD_CALL(" #thread ", " #sp ", " #ctx ", " #room ", " #out ")"),                     \
-		UNLESS(type, member.go), CALL(get_current_pid_tgid), MOV32_REG(R0, R0),            \
-		MOV_REG(thread, R0), LD_SP(sp, ctx), LD_PARAM(R1, type, member.sp_above),          \
-		SUB_REG(sp, R1), END, WHEN(type, member.go), LDX(DW, thread, ctx, PROBE_GO_G),     \
-		MOV(R2, 8), MOV_REG(R1, R10), ADD(R1, room), MOV_REG(R3, thread), ADD(R3, 8),      \
-		CALL(probe_read_user), JNE(R0, 0, out), LD_SP(sp, ctx), LDX(DW, R1, R10, room),    \
-		SUB_REG(sp, R1), END, END
+#define LD_CALL(room, type, member, out)                                                           \
+	SCOPE("LD_CALL(" #room ", " #out ")"), UNLESS(type, member.go),                            \
+		CALL(get_current_pid_tgid), MOV32_REG(R7, R0), LD_SP(R8, R6),                      \
+		LD_PARAM(R1, type, member.sp_above), SUB_REG(R8, R1), END, WHEN(type, member.go),  \
+		FRAME_PTR(R1, room), INCLUDE(&rp_probe_go_part), JNE(R0, 0, out), END, END
+extern const struct asm_part rp_probe_go_part;
 
 /* The address that a call returns to, at the frame offset `to`; sp: the stack pointer at its entry
  * or its return instruction. */

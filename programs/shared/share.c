@@ -87,8 +87,8 @@ LABEL(.done),
 const struct asm_part rp_share_part = { ASM_LINES(share_lines) };
 
 /* clang-format off */
-/* R0 pays for R3 more places, a number below 0, of the share at R1. */
-static const struct asm_insn share_give_lines[] = {
+/* R0 pays for R3 more places of the share at R1; if that is below 0, for fewer. */
+static const struct asm_insn share_add_lines[] = {
 	JEQ(R0, 0, .root),
 	PLACES_OF_PAYER,
 	ATOMIC_ADD(DW, R0, HAS, R3),
@@ -96,4 +96,4 @@ LABEL(.root),
 	ATOMIC_ADD(DW, R1, ALL, R3),
 };
 /* clang-format on */
-const struct asm_part rp_share_give_part = { ASM_LINES(share_give_lines) };
+const struct asm_part rp_share_add_part = { ASM_LINES(share_add_lines) };

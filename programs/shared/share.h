@@ -47,20 +47,23 @@ struct share {
 	SCOPE("SHARE_OR(" #number ", " #most ", " #full ")"), INCLUDE(&rp_share_payer_part),       \
 		LD_MAP_VALUE(R1, shares, (number) * sizeof(struct share)), most,                   \
 		INCLUDE(&rp_share_part), JEQ(R0, 0, full), END
-/*
- * A key of it is there no longer: who paid, in R0, has a place again. R0 to R4 are lost. Or as many
- * are as the register says, one of R5 to R9.
- */
+/* A key of it is there no longer: who paid, in R0, has a place again. R0 to R4 are lost. */
 #define SHARE_GIVE(number)                                                                         \
 	SCOPE("SHARE_GIVE(" #number ")"),                                                          \
 		LD_MAP_VALUE(R1, shares, (number) * sizeof(struct share)), MOV(R3, -1),            \
-		INCLUDE(&rp_share_give_part), END
+		INCLUDE(&rp_share_add_part), END
+/* The same for so many as the register says, one of R5 to R9. */
 #define SHARE_GIVE_MANY(number, reg)                                                               \
 	SCOPE("SHARE_GIVE_MANY(" #number ", " #reg ")"),                                           \
 		LD_MAP_VALUE(R1, shares, (number) * sizeof(struct share)), MOV(R3, 0),             \
-		SUB_REG(R3, reg), INCLUDE(&rp_share_give_part), END
+		SUB_REG(R3, reg), INCLUDE(&rp_share_add_part), END
+/* That many, which another has paid for, are the payer's in R0, who is not asked. */
+#define SHARE_ADD_MANY(number, reg)                                                                \
+	SCOPE("SHARE_ADD_MANY(" #number ", " #reg ")"),                                            \
+		LD_MAP_VALUE(R1, shares, (number) * sizeof(struct share)), MOV_REG(R3, reg),       \
+		INCLUDE(&rp_share_add_part), END
 extern const struct asm_part rp_share_payer_part, rp_share_payer_of_part, rp_share_part,
-	rp_share_give_part;
+	rp_share_add_part;
 
 /* Where a share has the places of who pays. */
 static inline uint64_t *share_places(struct share *share, uint32_t payer)

@@ -45,13 +45,7 @@ ASM_FRAME(func_frame,
 			MOV(R8, 0),                                                                \
 		END,                                                                               \
 		UNLESS(struct trace_config, of_kernel),                                            \
-			LD_CALL(R7, R8, R6, ROOM, struct trace_config, probe, out),                \
-			WHEN(struct trace_config, probe.go), /* others may have that address */    \
-				CALL(get_current_pid_tgid),                                        \
-				RSH(R0, 32),                                                       \
-				LSH(R0, 42),                                                       \
-				XOR_REG(R7, R0),                                                   \
-			END,                                                                       \
+			LD_CALL(ROOM, struct trace_config, probe, out),                            \
 		END,                                                                               \
 		STX(DW, R10, KEY_THREAD, R7),                                                      \
 		STX(DW, R10, KEY_SP, R8),                                                          \

@@ -210,6 +210,10 @@ holds '--no-children: a function that the dynamic linker chooses' "$(of '[^"]*me
 holds '--no-children: nobody else is probed' "$(ledger FILTERED) == 0"
 refused '--no-children without a program' '-- PROGRAM' x --no-children 1
 
+# It goes on by the number of the first thread.
+run "$rawprof" func "$calls:dives" -v -- "$calls" exec 10
+has 'a thread that executes a program: its calls have ended' "$out" 'filtered \(their thread ended inside 11\)'
+
 run "$rawprof" func "$calls:even" "$calls:odd" "$calls:main" --graph -- "$calls" mutual 3
 sed -n 's/^.* | \( *\)\([^ (]*\).*\([{;0]\)$/\1\2\3/p' "$out" >"$tmp/graph"
 is '--graph: calls inside each other' "$(tr '\n' ',' <"$tmp/graph")" \
@@ -254,15 +258,15 @@ holds "often: about as many runs" "${runs:-0} > 1900000 && ${runs:-0} < 2100000"
 
 # as USER ARGS...
 as() { setpriv "--reuid=$1" "--regid=$1" --clear-groups "${@:2}"; }
-if as 65533 test -x "$calls"; then
-	chmod 755 "$tmp"
-	cp "$calls" "$tmp/many"
-	chmod 755 "$tmp/many"
+chmod 755 "$tmp"
+cp "$calls" "$tmp/many"
+chmod 755 "$tmp/many"
+if as 65533 test -x "$tmp/many"; then
 	ln "$tmp/many" "$tmp/other"
 	ln "$tmp/many" "$tmp/later"
 	mkfifo "$tmp/input"
 	recording func "$tmp/many:dives" --by comm --format prometheus -o "$tmp/rows" -v 600
-	as 65534 "$tmp/many" stay 600 <"$tmp/input" >"$tmp/stays" &
+	"$tmp/many" stay 600 65534 <"$tmp/input" >"$tmp/stays" & # who pays is the user that they become
 	many=$!
 	exec 7>"$tmp/input"
 	until grep -q stay "$tmp/stays" || ! kill -0 $many 2>/dev/null; do sleep 0.1; done

@@ -75,9 +75,11 @@ LABEL(out),											\
 static const struct asm_insn regs_lines[] = {
 	OWN_PROBE(),
 	HIT(),
-	LD_CALL(R8, R9, R6, ROOM, struct test_config, probe, out),
+	MOV_REG(R9, R7),
+	LD_CALL(ROOM, struct test_config, probe, out),
+	MOV_REG(R7, R9),
 	WHEN(struct test_config, at_return),
-		NEG(R9),
+		NEG(R8),
 		LD_RET(R2, R6),
 		SET_AT(result, R2),
 	END,
@@ -85,7 +87,7 @@ static const struct asm_insn regs_lines[] = {
 		LD_ARG(R2, R6, 1),
 		SET_AT(argument, R2),
 	END,
-	ADD_AT(nested, R9),
+	ADD_AT(nested, R8),
 	LEAVE(),
 };
 

@@ -14,8 +14,10 @@
  *	exit		steps() ends the process
  *	values N	gives() N times: 0, 1, ... 4, -2 and so on
  *	cost N		costs() N times: prints how many nanoseconds each call took
- *	stay N		in N threads dives() 4,000 deep, which returns; then it prints a line,
- *			and all stay until the end of its input
+ *	stay N [UID]	in N threads dives() 4,000 deep, which returns; then it prints a line,
+ *			and all stay until the end of its input. Each dives() once before it becomes
+ *			that user
+ *	exec N		dives() N deep in a second thread, which executes `calls recurse 3` there
  */
 #include <pthread.h>
 #include <setjmp.h>
@@ -24,6 +26,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -65,13 +68,17 @@ static APART void leaps(void)
 	sink++;
 }
 
-static APART int dives(int deep, int jump)
+enum { RETURN, JUMP, EXECUTE };
+
+static APART int dives(int deep, int then)
 {
-	if (!deep && jump)
+	if (!deep && then == JUMP)
 		longjmp(back, 1);
+	if (!deep && then == EXECUTE)
+		execl("/proc/self/exe", "calls", "recurse", "3", (char *)NULL);
 	if (!deep)
 		return 0;
-	return dives(deep - 1, jump) + (sink & 1);
+	return dives(deep - 1, then) + (sink & 1);
 }
 
 static APART int odd(int deep);
@@ -180,27 +187,54 @@ static APART void ends(void)
 
 static pthread_barrier_t all_dived;
 
-static void *dives_and_stays(void *unused)
+/* Of this thread alone. */
+static void become(const char *uid)
 {
-	sink += dives(4000, 0);
-	pthread_barrier_wait(&all_dived);
-	pause();
-	return unused;
+	const long id = atol(uid);
+
+	sink += dives(0, RETURN);
+	if (syscall(SYS_setresuid, id, id, id))
+		abort();
 }
 
-static void stay(int threads)
+static void *dives_and_stays(void *uid)
+{
+	if (uid)
+		become(uid);
+	sink += dives(4000, RETURN);
+	pthread_barrier_wait(&all_dived);
+	pause();
+	return NULL;
+}
+
+static void stay(int threads, char *uid)
 {
 	pthread_t thread;
 
 	pthread_barrier_init(&all_dived, NULL, (unsigned)threads + 1);
 	for (int i = 0; i < threads; i++)
-		if (pthread_create(&thread, NULL, dives_and_stays, NULL))
+		if (pthread_create(&thread, NULL, dives_and_stays, uid))
 			abort();
 	pthread_barrier_wait(&all_dived);
 	puts("all stay");
 	fflush(stdout);
 	while (getchar() != EOF) {
 	}
+}
+
+static void *dives_and_executes(void *deep)
+{
+	sink += dives(*(int *)deep, EXECUTE);
+	return NULL;
+}
+
+static void execute(int deep)
+{
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, dives_and_executes, &deep))
+		abort();
+	pthread_join(thread, NULL);
 }
 
 int main(int argc, char **argv)
@@ -213,20 +247,22 @@ int main(int argc, char **argv)
 	else if (!strcmp(what, "cost"))
 		cost_often(n);
 	else if (!strcmp(what, "recurse"))
-		sink += dives(n, 0);
+		sink += dives(n, RETURN);
 	else if (!strcmp(what, "mutual"))
 		sink += even(n);
 	else if (!strcmp(what, "threads"))
 		in_threads(n);
 	else if (!strcmp(what, "stay"))
-		stay(n);
+		stay(n, argv[3]); /* or NULL */
+	else if (!strcmp(what, "exec"))
+		execute(n);
 	else if (!strcmp(what, "signal"))
 		in_signals(n);
 	else if (!strcmp(what, "exit"))
 		ends();
 	else if (!strcmp(what, "over")) {
 		if (!setjmp(back))
-			dives(n, 1);
+			dives(n, JUMP);
 		steps();
 	} else if (!strcmp(what, "jump")) {
 		for (volatile int i = 0; i < n; i++)
