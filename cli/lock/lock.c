@@ -255,6 +255,12 @@ static void choose_view(const struct options *opt, struct record_profiler *profi
 	}
 }
 
+void lock_maps(struct asm_map maps[LOCK_MAPS])
+{
+	memcpy(maps, rp_lock_maps, sizeof(rp_lock_maps));
+	record_stacks_thread_map(&maps[LOCK_MAP_THREADS], record_threads());
+}
+
 int lock_run(const struct options *opt)
 {
 	struct lock l = { .options = opt->own,
@@ -269,8 +275,7 @@ int lock_run(const struct options *opt)
 
 	/* In this command -U and -K choose locks, not the side of the stacks. */
 	both_sides.record.user_only = both_sides.record.kernel_only = false;
-	memcpy(maps, rp_lock_maps, sizeof(maps));
-	record_stacks_thread_map(&maps[LOCK_MAP_THREADS], record_threads());
+	lock_maps(maps);
 	if (l.options->hist)
 		maps[LOCK_MAP_HISTS].max_entries =
 			strcmp(l.options->hist, "lock") ? HIST_TYPES : LOCK_HIST_LOCKS;

@@ -29,6 +29,7 @@ struct lock_options {
 };
 int lock_run(const struct options *opt);	   /* the command */
 extern const struct record_profiler lock_profiler; /* without maps; its context: a struct lock */
+void lock_maps(struct asm_map maps[LOCK_MAPS]);	   /* fills them in, as large as they have to be */
 
 /* What can be said of a wait; also what rows can be by. */
 enum lock_word {

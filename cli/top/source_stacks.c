@@ -27,7 +27,7 @@ static int open_locks(struct top_source *s)
 				 .of_kernel = true,
 				 .earlier = HASH_MAP(struct lock_earlier, pair),
 				 .hists_seen = HASH_MAP(struct lock_hist_seen, key) };
-	memcpy(l->maps, rp_lock_maps, sizeof(l->maps));
+	lock_maps(l->maps);
 	/* What is under way when the stacks are fetched is of the next interval. */
 	s->options.interval = 1;
 	s->profiler = lock_profiler;
