@@ -11,6 +11,7 @@
 	X(cpu_event) \
 	X(offcpu) \
 	X(offcpu_waking) \
+	X(offcpu_freed) \
 	X(runq) \
 	X(wall) \
 	X(wall_exec) \

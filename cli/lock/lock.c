@@ -45,7 +45,8 @@ static int attach_hold(struct recording *rec, const struct lock_config *config)
 	int err;
 
 	hold.hold = 1;
-	err = record_attach(rec, rp_lock_kernel_programs, LOCK_THREAD_ENDS, &hold);
+	err = record_attach(rec, rp_lock_kernel_programs, LOCK_THREAD_ENDS | LOCK_THREAD_FREED,
+			    &hold);
 	return err ? err : lock_probes_open(rec, &hold, &l->probes);
 }
 
@@ -82,7 +83,7 @@ static int attach(struct recording *rec)
 		kernel_locks = false;
 	}
 	err = record_attach(rec, rp_lock_kernel_programs,
-			    LOCK_THREAD_ENDS | LOCK_WAKES |
+			    LOCK_THREAD_ENDS | LOCK_THREAD_FREED | LOCK_WAKES |
 				    (kernel_locks ? LOCK_ENDS | LOCK_BEGINS : 0),
 			    &l->config);
 	if (!err && l->of_users)

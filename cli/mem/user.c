@@ -68,7 +68,9 @@ static int attach(struct recording *rec)
 			err = output_empty(output_of(rec));
 	}
 	/* Threads that end leave nothing in the map. */
-	return err ? err : record_attach(rec, rp_mem_user_programs, MEM_THREAD_ENDS, NULL);
+	return err ? err
+		   : record_attach(rec, rp_mem_user_programs, MEM_THREAD_ENDS | MEM_THREAD_FREED,
+				   NULL);
 }
 
 static int probe_running(struct recording *rec)

@@ -49,6 +49,8 @@ static int attach(struct recording *rec)
 	}
 	if (!err && o->options->wakers)
 		err = record_attach(rec, rp_offcpu_waking_programs, OFFCPU_WAKING, &o->config);
+	if (!err)
+		err = record_attach(rec, rp_offcpu_freed_programs, RECORD_ALL_ROLES, &o->config);
 	return err ? err : record_attach(rec, rp_offcpu_programs, OFFCPU_SWITCH, &o->config);
 }
 

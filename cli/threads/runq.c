@@ -42,10 +42,12 @@ static int configure(struct recording *rec)
 static int attach(struct recording *rec)
 {
 	struct runq *r = rec->ctx;
+	int err;
 
 	r->config.common = rec->config;
 	r->config.most_hists = record_stacks_maps(rec->stacks)[RUNQ_MAP_HISTS].max_entries;
-	return record_attach(rec, rp_runq_programs, RECORD_ALL_ROLES, &r->config);
+	err = record_attach(rec, rp_offcpu_freed_programs, RECORD_ALL_ROLES, &r->config);
+	return err ? err : record_attach(rec, rp_runq_programs, RECORD_ALL_ROLES, &r->config);
 }
 
 static int start(struct recording *rec)

@@ -5,6 +5,7 @@
  * thread gives up. And which thread wakes which: it says which one let go of a lock that another
  * slept for.
  */
+#include "programs/shared/freed.h"
 #include "lock.h"
 
 ASM_FRAME(now_frame,
@@ -122,35 +123,48 @@ static const struct asm_insn waking_lines[] = {
 	INCLUDE(&waking_rest_part),
 };
 
-/* One wait whose end was not seen. */
-#define COUNT_UNENDED(waits, i)                                                                    \
-	SCOPE("COUNT_UNENDED(" #waits ", " #i ")"),                                                \
-		LDX(DW, R1, waits, offsetof(struct lock_waits, wait[i].lock)),                     \
-		JEQ(R1, 0, .free),                                                                 \
-		COUNT(stats, struct lock_stats, unended),                                          \
-		LABEL(.free),                                                                      \
-	END
-
-/* At the end of a thread, in the thread: a later one may have its number. */
-static const struct asm_insn thread_exit_lines[] = {
-	READ_TID(TID),
+/* A thread is gone, and with it the waits whose end was not seen. */
+static const struct asm_insn forget_lines[] = {
 	WHEN(struct lock_config, hold),
 		MAP_DELETE(calls, TID),
 	END,
 	MAP_LOOKUP(threads, TID),
 	JEQ(R0, 0, out),
 	MOV_REG(R6, R0),
-	COUNT_UNENDED(R6, 0),
-	COUNT_UNENDED(R6, 1),
-	COUNT_UNENDED(R6, 2),
-	COUNT_UNENDED(R6, 3),
+	MOV(R7, LOCK_DEPTH),
+LABEL(slot),
+	LDX(DW, R1, R6, offsetof(struct lock_wait, lock)),
+	JEQ(R1, 0, free),
+	COUNT(stats, struct lock_stats, unended),
+LABEL(free),
+	ADD(R6, sizeof(struct lock_wait)),
+	SUB(R7, 1),
+	JNE(R7, 0, slot),
 	MAP_DELETE(threads, TID),
 LABEL(out),
 	MOV(R0, 0),
 	EXIT(),
 };
+static const struct asm_part forget_part = { ASM_LINES(forget_lines) };
+
+/* At the end of a thread, in the thread: a later one may have its number. */
+static const struct asm_insn thread_exit_lines[] = {
+	READ_TID(TID),
+	INCLUDE(&forget_part),
+};
+
+/* It may have waited after that. */
+static const struct asm_insn freed_lines[] = {
+	READ_FREED(TID),
+	INCLUDE(&forget_part),
+};
 
 /* ---- without kernel BTF */
+
+static const struct asm_insn freed_classic[] = {
+	READ_FREED_TP(TID),
+	INCLUDE(&forget_part),
+};
 
 static const struct asm_insn begin_classic[] = {
 	ENTER(nested),
@@ -190,6 +204,12 @@ const struct rp_program rp_lock_kernel_programs[] = {
 	{ RP_CODE("lock_exit_tp", thread_exit_lines), RP_ON_TP("sched", "sched_process_exit"),
 	  LOCK_PROGRAM(LOCK_THREAD_ENDS, rp_lock_usual_config),
 	  .summary = "forgets what a thread was waiting for, without kernel BTF" },
+	{ RP_CODE("lock_freed", freed_lines), ON_FREED,
+	  LOCK_PROGRAM(LOCK_THREAD_FREED, rp_lock_usual_config),
+	  .summary = "forgets a thread that is freed" },
+	{ RP_CODE("lock_freed_tp", freed_classic), ON_FREED_TP,
+	  LOCK_PROGRAM(LOCK_THREAD_FREED, rp_lock_usual_config),
+	  .summary = "forgets a thread that is freed" },
 	{ RP_CODE("lock_waking", waking_lines), RP_ON_TP_BTF("sched_waking"),
 	  LOCK_PROGRAM(LOCK_WAKES, rp_lock_usual_config),
 	  .summary = "notes which thread lets another have a lock" },

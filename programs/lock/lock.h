@@ -178,8 +178,9 @@ extern const struct asm_part rp_lock_begin_part, rp_lock_end_part, rp_lock_wake_
 enum lock_kernel_role {
 	LOCK_BEGINS = 1 << 0,
 	LOCK_ENDS = 1 << 1,
-	LOCK_WAKES = 1 << 2,	   /* a thread lets go of what another waits for */
-	LOCK_THREAD_ENDS = 1 << 3, /* nothing of it is left in the maps */
+	LOCK_WAKES = 1 << 2,	    /* a thread lets go of what another waits for */
+	LOCK_THREAD_ENDS = 1 << 3,  /* nothing of it is left in the maps, */
+	LOCK_THREAD_FREED = 1 << 4, /*   nor of what it did after that */
 };
 /* Of futexes (programs/lock/user.c). Without BTF each system call has programs of its own. */
 enum lock_user_role {

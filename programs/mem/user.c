@@ -15,6 +15,7 @@
  */
 #include <linux/bpf_perf_event.h>
 
+#include "programs/shared/freed.h"
 #include "user.h"
 
 static const struct asm_layout stats_layout =
@@ -251,10 +252,8 @@ static const struct asm_insn idle_lines[] = {
 
 ASM_FRAME(exit_frame, (uint32_t, tid, TID));
 
-/* It runs in the thread that ends, so the context is of no interest. */
 /* clang-format off */
-static const struct asm_insn thread_exit[] = {
-	READ_TID(TID),
+static const struct asm_insn forget_lines[] = {
 	MAP_LOOKUP(threads, TID),
 	JEQ(R0, 0, out),
 	LDX(DW, R1, R0, offsetof(struct mem_thread, sp)),
@@ -267,6 +266,21 @@ LABEL(idle),
 LABEL(out),
 	MOV(R0, 0),
 	EXIT(),
+};
+static const struct asm_part forget_part = { ASM_LINES(forget_lines) };
+
+/* It runs in the thread that ends, so the context is of no interest. */
+static const struct asm_insn thread_exit[] = {
+	READ_TID(TID),
+	INCLUDE(&forget_part),
+};
+static const struct asm_insn freed_lines[] = {
+	READ_FREED(TID),
+	INCLUDE(&forget_part),
+};
+static const struct asm_insn freed_classic[] = {
+	READ_FREED_TP(TID),
+	INCLUDE(&forget_part),
 };
 /* clang-format on */
 
@@ -298,6 +312,10 @@ const struct rp_program rp_mem_user_programs[] = {
 	{ RP_CODE("mem_exit_tp", thread_exit), RP_ON_TP("sched", "sched_process_exit"),
 	  MEM_PROGRAM(MEM_THREAD_ENDS), .code.frame = &exit_frame_layout,
 	  .summary = "forgets what a thread was doing, without kernel BTF" },
+	{ RP_CODE("mem_freed", freed_lines), ON_FREED, MEM_PROGRAM(MEM_THREAD_FREED),
+	  .code.frame = &exit_frame_layout, .summary = "forgets a thread that is freed" },
+	{ RP_CODE("mem_freed_tp", freed_classic), ON_FREED_TP, MEM_PROGRAM(MEM_THREAD_FREED),
+	  .code.frame = &exit_frame_layout, .summary = "forgets a thread that is freed" },
 	{ RP_CODE("mem_peak_call", session_lines), RP_ON_UPROBE, MEM_PROGRAM(MEM_PEAK_CALLED),
 	  RP_CONFIG(rp_mem_peak_config), RP_NEEDS(RP_NEED_FEATURE(RP_HAS_UPROBE_SESSION)),
 	  .summary = "counts allocations, and what is in use at the moment of highest use" },

@@ -243,6 +243,7 @@ enum mem_user_role {
 	/* As the first and the third, with config.peak_sites */
 	MEM_PEAK_CALLED = 1 << 5,
 	MEM_PEAK_LEFT = 1 << 6,
+	MEM_THREAD_FREED = 1 << 7, /* as MEM_THREAD_ENDS, if it has not been seen under this id */
 };
 enum mem_peak_role {
 	MEM_PEAK_EXIT = 1 << 0,

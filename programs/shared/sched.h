@@ -7,6 +7,7 @@
  *	programs/threads/runq.c		how long threads wait for a CPU
  *	programs/threads/wall.c		all time of threads: on a CPU, waiting for one, waiting
  *	programs/threads/wall_exec.c	threads that go on under another id, for wall
+ *	programs/threads/freed.c	what is left of threads, for offcpu and runq
  */
 #ifndef PROGRAMS_SHARED_SCHED_H
 #define PROGRAMS_SHARED_SCHED_H

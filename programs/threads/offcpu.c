@@ -428,13 +428,13 @@ LABEL(next_is_idle),
 };
 /* clang-format on */
 
-static const struct sched_config usual_config = { .common = PROGRAM_USUAL_CONFIG,
-						  .state_argument = 1,
-						  .states = THREAD_WAITING };
+const struct sched_config rp_offcpu_usual_config = { .common = PROGRAM_USUAL_CONFIG,
+						     .state_argument = 1,
+						     .states = THREAD_WAITING };
 
 #define OFFCPU_PROGRAM                                                                             \
-	.role = OFFCPU_SWITCH, RP_MAPS(rp_offcpu_maps, OFFCPU_MAPS), RP_CONFIG(usual_config),      \
-	.code.frame = &leave_frame_layout
+	.role = OFFCPU_SWITCH, RP_MAPS(rp_offcpu_maps, OFFCPU_MAPS),                               \
+	RP_CONFIG(rp_offcpu_usual_config), .code.frame = &leave_frame_layout
 
 const struct rp_program rp_offcpu_programs[] = {
 	{ RP_CODE("offcpu_switch", offcpu_switch), RP_ON_TP_BTF("sched_switch"), OFFCPU_PROGRAM,

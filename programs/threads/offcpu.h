@@ -19,6 +19,7 @@ enum { OFFCPU_WAKER_TASK = 1 << 16, OFFCPU_WAKER_INTERRUPT };
 /* Without wakers the last one is not needed. */
 enum { OFFCPU_MAP_PAIRS = SCHED_MAPS, OFFCPU_MAPS };
 extern const struct asm_map rp_offcpu_maps[OFFCPU_MAPS];
+extern const struct sched_config rp_offcpu_usual_config; /* to show programs with */
 /* For kernels with BTF, and without. */
 enum offcpu_role {
 	OFFCPU_SWITCH = 1 << 0, /* on sched_switch */

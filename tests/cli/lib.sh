@@ -160,6 +160,30 @@ ledger_closes() {
 	if grep -q 'ledger: does not close' "$err" "$out"; then fail "$1" "$(grep -h 'does not close' "$err" "$out")"; fi
 }
 
+# forgets_execs COMMAND...: of threads whose ids have ended, as they executed a program, nothing is left in the map
+# threads of the command, which records it.
+forgets_execs() {
+	local i pid n
+	: >"$said"
+	: >"$out"
+	last_command="rawprof $*"
+	"$rawprof" "$@" -o "$tmp/execs" -- "$work/execs" 50 >"$said" 2>"$err" </dev/null &
+	pid=$!
+	for ((i = 0; i < 300; i++)); do
+		if grep -q "done" "$said" || ! kill -0 $pid 2>/dev/null; then break; fi
+		sleep 0.1
+	done
+	for ((i = 0; i < 20; i++)); do # the kernel frees them a moment after
+		n=$("$work/maps" $pid threads)
+		if [ -n "$n" ] && [ "$n" -lt 20 ]; then break; fi
+		sleep 0.1
+	done
+	kill -INT $pid
+	wait $pid
+	has "$*: threads that execute: they have" "$said" "done"
+	holds "$*: threads that execute: nothing is left of them" "${n:-1000} < 20"
+}
+
 # Call leaves_nothing_from_here, do things, then leaves_nothing: no BPF object may exist that nobody
 # holds and that was not there before. The kernel frees them a moment after their last user, and other
 # programs may be about to open theirs, so it looks again for some seconds.

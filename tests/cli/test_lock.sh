@@ -381,5 +381,8 @@ else
 	skip 'beside perf' 'it is not installed'
 fi
 
+forgets_execs lock --stacks --format folded
+ledger_closes 'threads that execute'
+
 leaves_nothing
 finish

@@ -381,6 +381,10 @@ for profiler in offcpu wall; do
 done
 kill $naps
 
+forgets_execs offcpu --format folded
+ledger_closes 'threads that execute'
+forgets_execs offcpu --runq --format json
+
 # ---- --sample: some for all, and the sums of all
 
 off --sample 5 --weight contentions -- "$work/pingpong" 1

@@ -230,6 +230,7 @@ static const struct {
 	{ "asleep", NULL, RP_HAS_TASK_ITER },
 	{ "lock_futex", "lock_futex_tp", RP_HAS_TP_BTF },
 	{ "mem_thread_exit", "mem_exit_tp", RP_HAS_TP_BTF },
+	{ "lock_freed", "lock_freed_tp", RP_HAS_TP_BTF },
 	{ "ksym", "ksym_raw", RP_HAS_SYSCALL_PROG },
 };
 

@@ -2,6 +2,7 @@
 /*
  * maps PID: a line for each BPF map that the process holds: its name, type, sizes of key and value,
  * entries, flags, and the bytes that it takes in the kernel by its own account (fdinfo).
+ * maps PID NAME: how many entries the maps of this name have, whose keys are of 4 bytes.
  */
 #include <dirent.h>
 #include <linux/bpf.h>
@@ -20,7 +21,19 @@ static long long field(const char *text, const char *name)
 	return line ? strtoll(line + strlen(name), NULL, 0) : -1;
 }
 
-static int print_map(const char *text)
+static unsigned int count_keys(int fd)
+{
+	union bpf_attr attr = { .map_fd = (uint32_t)fd };
+	unsigned int n = 0;
+	uint32_t key;
+
+	attr.next_key = (uintptr_t)&key;
+	for (; !syscall(SYS_bpf, BPF_MAP_GET_NEXT_KEY, &attr, sizeof(attr)); n++)
+		attr.key = (uintptr_t)&key;
+	return n;
+}
+
+static int print_map(const char *text, const char *name)
 {
 	struct bpf_map_info info = { 0 };
 	union bpf_attr attr = { 0 };
@@ -34,7 +47,10 @@ static int print_map(const char *text)
 	attr.info.bpf_fd = (uint32_t)fd;
 	attr.info.info_len = sizeof(info);
 	attr.info.info = (uintptr_t)&info;
-	if (!syscall(SYS_bpf, BPF_OBJ_GET_INFO_BY_FD, &attr, sizeof(attr)))
+	if (!syscall(SYS_bpf, BPF_OBJ_GET_INFO_BY_FD, &attr, sizeof(attr)) && name) {
+		if (!strcmp(info.name, name) && info.key_size == 4)
+			printf("%u\n", count_keys(fd));
+	} else if (!name)
 		printf("%s %u %u %u %u %u %lld\n", info.name, info.type, info.key_size,
 		       info.value_size, info.max_entries, info.map_flags,
 		       field(text, "\nmemlock:\t"));
@@ -66,7 +82,7 @@ int main(int argc, char **argv)
 		n = fread(text, 1, sizeof(text) - 1, file);
 		fclose(file);
 		text[n] = '\0';
-		if (strstr(text, "\nmap_id:") && print_map(text))
+		if (strstr(text, "\nmap_id:") && print_map(text, argc > 2 ? argv[2] : NULL))
 			return 1;
 	}
 	closedir(dir);
