@@ -203,14 +203,12 @@ extern const struct asm_map rp_func_maps[FUNC_MAPS];
  *	func_unwind(R1 = first page, R2 = stack pointer, R3 = calls to leave alone, R4 = how, R5 =
  *		now)	drops calls that were left
  *	func_thread(R1 = thread)	R0 = its first page, or 0
- *	func_forget(R1 = first page)	takes away all pages of its thread
  *	func_send(R1 = call, R2 = kind | number << 16, R3 = time, R4 = value, R5 = first page)
  *		R0 = 1 if there is no room
  */
 extern const struct asm_part rp_func_enter_part, rp_func_jumped_part, rp_func_grow_part,
 	rp_func_leave_part, rp_func_find_part, rp_func_value_part, rp_func_count_part,
-	rp_func_unwind_part, rp_func_calls_part, rp_func_sum_part, rp_func_send_part,
-	rp_func_forget_part;
+	rp_func_unwind_part, rp_func_calls_part, rp_func_sum_part, rp_func_send_part;
 
 /* clang-format off */
 /* What both need comes by itself, FUNC_BOTH_PARTS. */
@@ -296,7 +294,8 @@ enum func_unwind_how {
 	FUNC_UNWIND_ENTRY_EQUAL, /*   and those with the same one, which was not jumped from */
 	FUNC_UNWIND_RETURN,	 /* a call ended: those not above its stack pointer */
 	FUNC_UNWIND_ALL,	 /* those inside a call of the kernel that ended */
-	FUNC_UNWIND_EXIT,	 /* all, as their thread has ended */
+	FUNC_UNWIND_EXIT,	 /* all, as their thread has ended; */
+	FUNC_UNWIND_FREED,	 /*   and is not the current one */
 	FUNC_UNWIND_EXEC,	 /* all of the program that its process had before */
 };
 
@@ -312,7 +311,11 @@ enum func_role {
 	FUNC_RETURNED = 1 << 2,
 	FUNC_COUNTED = 1 << 3,
 };
-enum func_thread_role { FUNC_THREAD_ENDS = 1 << 0, FUNC_THREAD_EXECS = 1 << 1 };
+enum func_thread_role {
+	FUNC_THREAD_ENDS = 1 << 0,
+	FUNC_THREAD_EXECS = 1 << 1,
+	FUNC_THREAD_FREED = 1 << 2,
+};
 
 /* To show them with. */
 extern const struct func_config rp_func_usual_config, rp_func_kernel_config;

@@ -32,8 +32,6 @@ ASM_FRAME(keep_frame,
 	(uint64_t, link, LEAVE_LINK));
 
 #define TRIM (-1)
-/* Source: include/linux/sched.h. */
-#define PF_EXITING 4
 
 /* clang-format off */
 static const struct asm_insn leave_lines[] = {
@@ -85,28 +83,7 @@ LABEL(no_stack),
 	CALL_FUNC(func_unwind),
 	MOV(R0, 0),
 LABEL(out),
-	/* Calls of the kernel go on when the program at the end of a thread has been. */
-	WHEN(struct func_config, kernel),
-	WHEN(struct func_config, common.identity),
-		LDX(W, R1, R6, DEPTH),
-		JNE(R1, 0, stays),
-		CALL(get_current_task_btf),
-		LD_FIELD(R1, R0, "task_struct", "flags"),
-		MOV(R0, 0),
-		JSET(R1, PF_EXITING, ends),
-LABEL(stays),
-	END,
-	END,
 	EXIT(),
-	WHEN(struct func_config, kernel),
-	WHEN(struct func_config, common.identity),
-LABEL(ends),
-		MOV_REG(R1, R6),
-		CALL_FUNC(func_forget),
-		EXIT(),
-		INCLUDE(&rp_func_forget_part),
-	END,
-	END,
 
 	/*
 	 * func_keep(...): the same, but for TRIM: what is on top now has ended before. With stacks

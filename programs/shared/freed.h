@@ -5,7 +5,8 @@
  * Most have been taken off before, when the thread ended. Not what it did after that; nor what a
  * thread had that was not the first of its process and executed a program, or tried to: it has the
  * first one's id from then on, and the first one is freed under its old id. By then another thread
- * may have the id, if all others were given out within some milliseconds: what it was at is lost.
+ * may have the id, if all others were given out before the kernel came to that: what it was at is
+ * lost.
  */
 #ifndef PROGRAMS_SHARED_FREED_H
 #define PROGRAMS_SHARED_FREED_H

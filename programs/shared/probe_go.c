@@ -8,8 +8,8 @@
 /* clang-format off */
 /*
  * R7, R8 of the registers at R6; R1: room for 8 bytes. R0 is not 0 if they cannot be told. The
- * number of a goroutine is its address, below 2^47 and divisible by 32, with the process above it:
- * the register is the program's to choose, and it cannot choose one of another's.
+ * number of a goroutine is 42 bits of its address, which is divisible by 32, with the process above
+ * them: the register is the program's to choose, and it cannot choose one of another's.
  */
 static const struct asm_insn go_lines[] = {
 	MOV_REG(R8, R1),

@@ -17,16 +17,23 @@ static const struct asm_insn forget_lines[] = {
 LABEL(forget),
 	END,
 	MAP_DELETE(threads, TID),
+LABEL(out),
 	MOV(R0, 0),
 	EXIT(),
 };
 static const struct asm_part forget_part = { ASM_LINES(forget_lines) };
 
 static const struct asm_insn freed_lines[] = {
+	MOV_REG(R6, R1),
+	SCHED_GATE(out),
+	MOV_REG(R1, R6),
 	READ_FREED(TID),
 	INCLUDE(&forget_part),
 };
 static const struct asm_insn freed_classic[] = {
+	MOV_REG(R6, R1),
+	SCHED_GATE(out),
+	MOV_REG(R1, R6),
 	READ_FREED_TP(TID),
 	INCLUDE(&forget_part),
 };

@@ -210,7 +210,7 @@ holds '--no-children: a function that the dynamic linker chooses' "$(of '[^"]*me
 holds '--no-children: nobody else is probed' "$(ledger FILTERED) == 0"
 refused '--no-children without a program' '-- PROGRAM' x --no-children 1
 
-# It goes on by the number of the first thread.
+# It goes on by the number of the first thread; once that one is freed, under the other number, its own is gone.
 run "$rawprof" func "$calls:dives" -v -- "$calls" exec 10
 has 'a thread that executes a program: its calls have ended' "$out" 'filtered \(their thread ended inside 11\)'
 

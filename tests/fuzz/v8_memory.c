@@ -68,7 +68,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	image.data += 2;
 	image.size = size - 2;
-	l = layouts[data[0] % (sizeof(layouts) / sizeof(layouts[0]))];
+	record_v8_layout(layouts[data[0] % (sizeof(layouts) / sizeof(layouts[0]))][INDEX(version)],
+			 &l);
 	l.bytecodes = 200;
 	memset(l.bytecode_bytes, 1 + data[0] % 3, sizeof(l.bytecode_bytes));
 	shared = BASE + 8ull * data[1] + 1;

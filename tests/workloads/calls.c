@@ -17,7 +17,7 @@
  *	stay N [UID]	in N threads dives() 4,000 deep, which returns; then it prints a line,
  *			and all stay until the end of its input. Each dives() once before it becomes
  *			that user
- *	exec N		dives() N deep in a second thread, which executes `calls recurse 3` there
+ *	exec N		dives() N deep in a second thread, which executes `calls sleep 100` there
  */
 #include <pthread.h>
 #include <setjmp.h>
@@ -75,7 +75,7 @@ static APART int dives(int deep, int then)
 	if (!deep && then == JUMP)
 		longjmp(back, 1);
 	if (!deep && then == EXECUTE)
-		execl("/proc/self/exe", "calls", "recurse", "3", (char *)NULL);
+		execl("/proc/self/exe", "calls", "sleep", "100", (char *)NULL);
 	if (!deep)
 		return 0;
 	return dives(deep - 1, then) + (sink & 1);
