@@ -18,13 +18,27 @@
 	AT(script_name) = 16, AT(script_line_offset) = 24, AT(code_flags) = 48,                    \
 	AT(code_kind_mask) = 15
 
+/* clang-format off */
 static const uint16_t layouts[][INDEX(bytecodes)] = {
-	{ AT(version) = 0x0a02, IN_ALL, AT(type_bytecode) = 195, AT(type_shared) = 257,
-	  AT(type_script) = 170, AT(type_scope) = 256, AT(type_code) = 240, AT(type_stream) = 240,
-	  AT(type_bytes) = 194, AT(type_trusted_bytes) = UINT16_MAX,
-	  AT(type_interpreter_data) = 162, AT(function_shared) = 24, AT(bytecode_positions) = 32,
-	  AT(bytecode_data) = 56, AT(code_inline) = 128, AT(code_size) = 40, AT(code_deopt) = 16,
-	  AT(code_positions) = 24, AT(code_kind_baseline) = 11 },
+	{ AT(version) = 0x0a02,
+	  IN_ALL,
+	  AT(type_bytecode) = 195,
+	  AT(type_shared) = 257,
+	  AT(type_script) = 170,
+	  AT(type_scope) = 256,
+	  AT(type_code) = 240,
+	  AT(type_stream) = 240,
+	  AT(type_bytes) = 194,
+	  AT(type_trusted_bytes) = UINT16_MAX,
+	  AT(type_interpreter_data) = 162,
+	  AT(function_shared) = 24,
+	  AT(bytecode_positions) = 32,
+	  AT(bytecode_data) = 56,
+	  AT(code_inline) = 128,
+	  AT(code_size) = 40,
+	  AT(code_deopt) = 16,
+	  AT(code_positions) = 24,
+	  AT(code_kind_baseline) = 11 },
 	{ AT(version) = 0x0b03,
 	  IN_ALL,
 	  AT(type_bytecode) = 191,
@@ -66,6 +80,7 @@ static const uint16_t layouts[][INDEX(bytecodes)] = {
 	  AT(code_positions) = 16,
 	  AT(code_kind_baseline) = 10 },
 };
+/* clang-format on */
 
 bool record_v8_layout(unsigned int version, struct sym_v8_layout *out)
 {

@@ -40,7 +40,7 @@ else
 	skip 'as bpftool finds' 'bpftool is not installed'
 fi
 # The languages are those of the tables: all versions of Python between the first and the last, each of V8.
-versions() { sed -n 's/^\t{ \.version = 0x\(..\)\(..\),$/\1 \2/p' "$1" | while read -r a b; do echo $((16#$a)).$((16#$b)); done; }
+versions() { sed -n 's/^\t{ [.AT(]*version)* = 0x\(..\)\(..\),$/\1 \2/p' "$1" | while read -r a b; do echo $((16#$a)).$((16#$b)); done; }
 versions record/python_layouts.c >"$tmp/versions"
 first=$(sed -n 1p "$tmp/versions") last=$(sed -n '$p' "$tmp/versions")
 is 'Python: no version between is missing' "$(wc -l <"$tmp/versions")" $((${last#3.} - ${first#3.} + 1))
