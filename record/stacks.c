@@ -427,7 +427,7 @@ int record_stacks_load(struct stacks *s, const struct asm_program *program, cons
 	return fd;
 }
 
-static void at_least(struct asm_map *map, uint64_t entries)
+void record_stacks_at_least(struct asm_map *map, uint64_t entries)
 {
 	if (map->max_entries < entries)
 		map->max_entries = entries < MOST_ENTRIES ? (uint32_t)entries : MOST_ENTRIES;
@@ -472,7 +472,7 @@ static void size_maps(struct asm_map *maps, const struct stacks_options *opt)
 	}
 	if (opt->thread_map) {
 		record_stacks_thread_map(&maps[opt->thread_map], opt->threads);
-		at_least(&maps[STACK_MAP_COUNTS], 4 * (uint64_t)opt->threads);
+		record_stacks_at_least(&maps[STACK_MAP_COUNTS], 4 * (uint64_t)opt->threads);
 	}
 	if (opt->nids)
 		maps[STACK_MAP_PIDS].max_entries = maps[STACK_MAP_TIDS].max_entries = opt->nids;

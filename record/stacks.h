@@ -58,6 +58,8 @@ struct stack {
  * do that in programs like these, it gets places for twice as many as there are, or keeps its own.
  */
 void record_stacks_thread_map(struct asm_map *map, uint32_t threads);
+/* The map has so many places, up to 1,048,576, or those that it has. */
+void record_stacks_at_least(struct asm_map *map, uint64_t entries);
 
 /* Makes the maps. 0 or what the loader said. */
 int record_stacks_open(const struct stacks_options *opt, stack_record_fn on_record, void *ctx,

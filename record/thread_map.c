@@ -4,9 +4,6 @@
 #include "stacks.h"
 #include "system.h"
 
-/* 16 bytes for each are taken at once; where such a map does not grow, all that they need. */
-#define MOST_ENTRIES (1u << 20)
-
 void record_stacks_thread_map(struct asm_map *map, uint32_t threads)
 {
 	uint64_t entries = 2 * (uint64_t)threads;
@@ -18,8 +15,5 @@ void record_stacks_thread_map(struct asm_map *map, uint32_t threads)
 		if (entries < most)
 			entries = most;
 	}
-	if (entries > MOST_ENTRIES)
-		entries = MOST_ENTRIES;
-	if (map->max_entries < entries)
-		map->max_entries = (uint32_t)entries;
+	record_stacks_at_least(map, entries);
 }

@@ -209,7 +209,7 @@ const struct rp_program rp_lock_kernel_programs[] = {
 	  .summary = "forgets a thread that is freed" },
 	{ RP_CODE("lock_freed_tp", freed_classic), ON_FREED_TP,
 	  LOCK_PROGRAM(LOCK_THREAD_FREED, rp_lock_usual_config),
-	  .summary = "forgets a thread that is freed" },
+	  .summary = "forgets a thread that is freed, without kernel BTF" },
 	{ RP_CODE("lock_waking", waking_lines), RP_ON_TP_BTF("sched_waking"),
 	  LOCK_PROGRAM(LOCK_WAKES, rp_lock_usual_config),
 	  .summary = "notes which thread lets another have a lock" },

@@ -41,10 +41,12 @@ static const struct asm_insn freed_classic[] = {
 
 #define FREED_PROGRAM                                                                              \
 	RP_MAPS(rp_offcpu_maps, SCHED_MAPS), RP_CONFIG(rp_offcpu_usual_config),                    \
-		.code.frame = &freed_frame_layout, .summary = "forgets a thread that is freed"
+		.code.frame = &freed_frame_layout
 
 const struct rp_program rp_offcpu_freed_programs[] = {
-	{ RP_CODE("offcpu_freed", freed_lines), ON_FREED, FREED_PROGRAM },
-	{ RP_CODE("offcpu_freed_tp", freed_classic), ON_FREED_TP, FREED_PROGRAM },
+	{ RP_CODE("offcpu_freed", freed_lines), ON_FREED, FREED_PROGRAM,
+	  .summary = "forgets a thread that is freed" },
+	{ RP_CODE("offcpu_freed_tp", freed_classic), ON_FREED_TP, FREED_PROGRAM,
+	  .summary = "forgets a thread that is freed, without kernel BTF" },
 	RP_LIST_END,
 };

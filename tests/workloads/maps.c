@@ -6,6 +6,7 @@
  */
 #include <dirent.h>
 #include <linux/bpf.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,6 +38,7 @@ static int print_map(const char *text, const char *name)
 {
 	struct bpf_map_info info = { 0 };
 	union bpf_attr attr = { 0 };
+	bool is_known;
 	int fd;
 
 	attr.map_id = (uint32_t)field(text, "\nmap_id:\t");
@@ -47,10 +49,10 @@ static int print_map(const char *text, const char *name)
 	attr.info.bpf_fd = (uint32_t)fd;
 	attr.info.info_len = sizeof(info);
 	attr.info.info = (uintptr_t)&info;
-	if (!syscall(SYS_bpf, BPF_OBJ_GET_INFO_BY_FD, &attr, sizeof(attr)) && name) {
-		if (!strcmp(info.name, name) && info.key_size == 4)
-			printf("%u\n", count_keys(fd));
-	} else if (!name)
+	is_known = !syscall(SYS_bpf, BPF_OBJ_GET_INFO_BY_FD, &attr, sizeof(attr));
+	if (is_known && name && !strcmp(info.name, name) && info.key_size == 4)
+		printf("%u\n", count_keys(fd));
+	else if (is_known && !name)
 		printf("%s %u %u %u %u %u %lld\n", info.name, info.type, info.key_size,
 		       info.value_size, info.max_entries, info.map_flags,
 		       field(text, "\nmemlock:\t"));
