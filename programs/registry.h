@@ -39,6 +39,7 @@
 	X(during) \
 	X(during_gone) \
 	X(during_exec) \
+	X(during_freed) \
 	X(follow) \
 	X(unwind_follow) \
 	X(ksym) \

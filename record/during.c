@@ -234,6 +234,8 @@ int record_during_attach(struct recording *rec)
 	if (!err)
 		err = record_attach(rec, rp_during_exec_programs, RECORD_ALL_ROLES, NULL);
 	if (!err)
+		err = record_attach(rec, rp_during_freed_programs, RECORD_ALL_ROLES, NULL);
+	if (!err)
 		err = write_syscalls(rec);
 	if (!err)
 		err = record_probes_attach(d->probes, rec, &programs);

@@ -56,6 +56,8 @@ static int attach(struct recording *rec)
 	if (!err)
 		err = record_attach(rec, rp_wall_exec_programs, WALL_EXEC, &of_exec);
 	if (!err)
+		err = record_attach(rec, rp_offcpu_freed_programs, RECORD_ALL_ROLES, &of_exec);
+	if (!err)
 		err = record_attach(rec, rp_wall_programs, RECORD_ALL_ROLES, &w->config);
 	if (err)
 		return err;

@@ -403,6 +403,8 @@
 		CALL(get_current_pid_tgid),                                                \
 		STX(W, R10, to, R0),                                                       \
 	END
+/* Where the kernel has its struct task_struct, 8 bytes, which stays through an exec. */
+#define READ_OWN_TASK(to) SCOPE("READ_OWN_TASK"), CALL(get_current_task), STX(DW, R10, to, R0), END
 /* Its command name, 16 bytes. */
 #define READ_COMM(to)                                                                      \
 	SCOPE("READ_COMM(" #to ")"),                                                       \

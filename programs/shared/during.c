@@ -2,6 +2,7 @@
 /* during: notes which threads are inside of a call, and sends the calls that were long. */
 #include "compat.h"
 #include "during.h"
+#include "freed.h"
 #include "programs/cpu.h"
 
 enum {
@@ -221,9 +222,7 @@ LABEL(out),
 	INCLUDE(&begin_part),
 };
 
-static const struct asm_insn gone_lines[] = {
-	CALL(get_current_pid_tgid),
-	STX(W, R10, NUMBER, R0),
+static const struct asm_insn forget_lines[] = {
 	MAP_LOOKUP(during, NUMBER),
 	JEQ(R0, 0, out),
 	COUNT(during_stats, struct during_stats, left),
@@ -231,6 +230,16 @@ static const struct asm_insn gone_lines[] = {
 LABEL(out),
 	MOV(R0, 0),
 	EXIT(),
+};
+static const struct asm_part forget_part = { ASM_LINES(forget_lines) };
+
+static const struct asm_insn gone_lines[] = {
+	READ_TID(NUMBER),
+	INCLUDE(&forget_part),
+};
+static const struct asm_insn freed_lines[] = {
+	READ_FREED_TP(NUMBER),
+	INCLUDE(&forget_part),
 };
 /* clang-format on */
 
@@ -292,5 +301,10 @@ const struct rp_program rp_during_gone_programs[] = {
 const struct rp_program rp_during_exec_programs[] = {
 	{ RP_CODE("during_exec", gone_lines), RP_ON_TP("sched", "sched_process_exec"), GONE_PROGRAM,
 	  .summary = "forgets the call of a program that gives way to another, for --during" },
+	RP_LIST_END,
+};
+const struct rp_program rp_during_freed_programs[] = {
+	{ RP_CODE("during_freed", freed_lines), ON_FREED_TP, GONE_PROGRAM,
+	  .summary = "forgets the call of a thread that is freed, for --during" },
 	RP_LIST_END,
 };

@@ -2,11 +2,12 @@
 /*
  * syscalls_enter, syscalls_exit: every system call, from its beginning to its end.
  *
- *	enter	started[thread] = { now, number, process }
+ *	enter	started[task] = { now, number, process }
  *	exit	sums[number, process]: a histogram of how long, how many failed
  *
  * Which call it was is what its beginning says: execve returns with the registers of another
- * program, and the child of a fork returns from a call that it has not made.
+ * program, and the child of a fork returns from a call that it has not made. A thread may also have
+ * another id by then, so the key is where the kernel has its struct task_struct.
  */
 #include "syscalls.h"
 #include "programs/shared/compat.h"
@@ -23,7 +24,7 @@ static const struct asm_layout key_layout =
 
 const struct asm_map rp_syscalls_maps[SYSCALLS_MAPS] = {
 	STACK_MAP_LIST(STACK_COUNTS_MAP(1), struct syscalls_stats, stats_layout),
-	[SYSCALLS_MAP_STARTED] = { "started", BPF_MAP_TYPE_HASH, 4, sizeof(struct syscalls_call),
+	[SYSCALLS_MAP_STARTED] = { "started", BPF_MAP_TYPE_HASH, 8, sizeof(struct syscalls_call),
 				   4096, .value = &call_layout },
 	[SYSCALLS_MAP_SUMS] = { "sums", BPF_MAP_TYPE_PERCPU_HASH, sizeof(struct syscalls_key),
 				sizeof(struct syscalls_sum), 512, .key = &key_layout },
@@ -49,7 +50,7 @@ ASM_FRAME(enter_frame,
 	(call.number, CALL_NUMBER),
 	(call.process, CALL_PROCESS),
 	(uint64_t, room, ROOM), /* for LEAVE_COMPAT_CALL */
-	(uint32_t, tid, TID),
+	(uint64_t, task, TASK),
 	(uint32_t, cpu, CPU));
 
 /* clang-format off */
@@ -72,9 +73,8 @@ static const struct asm_insn enter_lines[] = {
 	JEQ_PARAM(R7, struct syscalls_config, exit, never_returns),
 	JEQ_PARAM(R7, struct syscalls_config, exit_group, never_returns),
 
-	/* In pids of the machine, as the end of a thread is of one without others. */
-	READ_TID(TID),
-	MAP_LOOKUP(started, TID),
+	READ_OWN_TASK(TASK),
+	MAP_LOOKUP(started, TASK),
 	JEQ(R0, 0, new),
 	MOV_REG(R9, R0),
 	LDX(DW, R1, R9, START),
@@ -94,7 +94,7 @@ LABEL(new),
 	STX(W, R10, CALL_PROCESS, R8),
 	CALL(ktime_get_ns),
 	STX(DW, R10, CALL_START, R0),
-	MAP_UPDATE(started, TID, CALL_AT, BPF_ANY),
+	MAP_UPDATE(started, TASK, CALL_AT, BPF_ANY),
 	JEQ(R0, 0, out),
 	COUNT(stats, struct syscalls_stats, threads_full),
 	JA(out),
@@ -121,7 +121,7 @@ ASM_FRAME(exit_frame,
 	(key.error, KEY_ERROR),
 	(key.comm, KEY_COMM),
 	(uint64_t, one, ONE),
-	(uint32_t, tid, EXIT_TID));
+	(uint64_t, task, EXIT_TASK));
 
 /* clang-format off */
 /* sys_exit(struct pt_regs *regs, long ret), or the record of raw_syscalls:sys_exit */
@@ -132,8 +132,8 @@ static const struct asm_insn exit_lines[] = {
 	WHEN(struct syscalls_config, classic),
 		LDX(DW, R6, R1, 16),
 	END,
-	READ_TID(EXIT_TID),
-	MAP_LOOKUP(started, EXIT_TID),
+	READ_OWN_TASK(EXIT_TASK),
+	MAP_LOOKUP(started, EXIT_TASK),
 	JEQ(R0, 0, out), /* it was not asked for, or began before */
 	MOV_REG(R7, R0),
 	LDX(DW, R9, R7, START),
@@ -194,18 +194,18 @@ LABEL(sums_full),
 /* ---- a thread ends */
 
 /* The stack frame of syscalls_thread. */
-ASM_FRAME(thread_frame, (uint64_t, tid, ENDED_TID));
+ASM_FRAME(thread_frame, (uint64_t, task, ENDED_TASK));
 
 /* clang-format off */
 static const struct asm_insn thread_lines[] = {
-	READ_TID(ENDED_TID),
-	MAP_LOOKUP(started, ENDED_TID),
+	READ_OWN_TASK(ENDED_TASK),
+	MAP_LOOKUP(started, ENDED_TASK),
 	JEQ(R0, 0, out),
 	LDX(DW, R1, R0, START),
 	JEQ(R1, 0, forget),
 	COUNT(stats, struct syscalls_stats, thread_ended),
 LABEL(forget),
-	MAP_DELETE(started, ENDED_TID),
+	MAP_DELETE(started, ENDED_TASK),
 LABEL(out),
 	MOV(R0, 0),
 	EXIT(),

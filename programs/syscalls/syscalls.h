@@ -35,7 +35,7 @@ struct syscalls_stats {
 	uint64_t errors_full;  /* kept, but which error it was is not */
 };
 
-/* Value of the map started, by thread. */
+/* Value of the map started, by the address of the struct task_struct. */
 struct syscalls_call {
 	uint64_t start; /* CLOCK_MONOTONIC, ns; 0: it is in none */
 	uint32_t number;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* offcpu_freed: threads of offcpu and runq that never left a CPU for the last time. */
+/* offcpu_freed: threads of offcpu, runq and wall that never left a CPU for the last time. */
 #include "programs/shared/freed.h"
 #include "programs/shared/sched_thread.h"
 #include "offcpu.h"

@@ -24,7 +24,7 @@ const struct asm_map rp_trace_maps[TRACE_MAPS] = {
 	[TRACE_MAP_ZERO] = { "zero", BPF_MAP_TYPE_ARRAY, 4, TRACE_HIST_BYTES, 1 },
 	[TRACE_MAP_CALLS] = { "calls", BPF_MAP_TYPE_ARRAY, 4, sizeof(struct trace_call_spec),
 			      TRACE_CALLS },
-	[TRACE_MAP_STARTED] = { "started", BPF_MAP_TYPE_HASH, 4, TRACE_STARTED_BYTES(256), 1 },
+	[TRACE_MAP_STARTED] = { "started", BPF_MAP_TYPE_HASH, 8, TRACE_STARTED_BYTES(256), 1 },
 	[TRACE_MAP_FILTER] = { "filter_texts", BPF_MAP_TYPE_PERCPU_ARRAY, 4, EVENT_FILTER_SCRATCH,
 			       2 },
 	[TRACE_MAP_ENTERED] = { "entered", BPF_MAP_TYPE_HASH, sizeof(struct trace_func_key),

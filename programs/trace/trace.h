@@ -171,7 +171,7 @@ enum {
 	TRACE_MAP_TALLIES,
 	TRACE_MAP_ZERO, /* what a new tally starts with */
 	TRACE_MAP_CALLS,
-	TRACE_MAP_STARTED, /* by thread: struct trace_record of a call that is under way */
+	TRACE_MAP_STARTED, /* by task_struct: struct trace_record of a call that is under way */
 	TRACE_MAP_FILTER,
 	TRACE_MAP_ENTERED, /* calls of functions that go on */
 	TRACE_MAP_SHARES,  /* of tallies */

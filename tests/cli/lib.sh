@@ -160,10 +160,11 @@ ledger_closes() {
 	if grep -q 'ledger: does not close' "$err" "$out"; then fail "$1" "$(grep -h 'does not close' "$err" "$out")"; fi
 }
 
-# forgets_execs COMMAND...: of threads whose ids have ended, as they executed a program, nothing is left in the map
-# threads of the command, which records it.
+# forgets_execs MAP COMMAND...: of threads whose ids have ended, as they executed a program, nothing is left in the map
+# of the command, which records it.
 forgets_execs() {
-	local i pid n
+	local map=$1 i pid n
+	shift
 	: >"$said"
 	: >"$out"
 	last_command="rawprof $*"
@@ -174,7 +175,7 @@ forgets_execs() {
 		sleep 0.1
 	done
 	for ((i = 0; i < 20; i++)); do # the kernel frees them a moment after
-		n=$("$work/maps" $pid threads)
+		n=$("$work/maps" $pid "$map")
 		if [ -n "$n" ] && [ "$n" -lt 20 ]; then break; fi
 		sleep 0.1
 	done

@@ -90,4 +90,5 @@ refused 'wakers' 'no --runq, --wakers' offcpu --during 'libc:read>10ms' --wakers
 run "$rawprof" cpu --during "$tail:requst>10ms" -d 0.1
 is 'a function that is not there' "$status" 1
 has 'with the nearest name' "$err" 'did you mean.*request'
+forgets_execs during cpu --during "$work/execs:execute>1000s" --format folded
 finish

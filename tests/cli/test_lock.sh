@@ -381,7 +381,7 @@ else
 	skip 'beside perf' 'it is not installed'
 fi
 
-forgets_execs lock --stacks --format folded
+forgets_execs threads lock --stacks --format folded
 ledger_closes 'threads that execute'
 
 leaves_nothing

@@ -148,6 +148,6 @@ else
 	wait
 	skip namespaces 'unshare cannot'
 fi
-forgets_execs mem --obj "$(ldd "$work/execs" | awk '/libc\.so/ { print $3 }')" --format folded
+forgets_execs threads mem --obj "$(ldd "$work/execs" | awk '/libc\.so/ { print $3 }')" --format folded
 leaves_nothing
 finish

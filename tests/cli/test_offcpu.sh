@@ -381,9 +381,9 @@ for profiler in offcpu wall; do
 done
 kill $naps
 
-forgets_execs offcpu --format folded
+forgets_execs threads offcpu --format folded
 ledger_closes 'threads that execute'
-forgets_execs offcpu --runq --format json
+forgets_execs threads offcpu --runq --format json
 
 # ---- --sample: some for all, and the sums of all
 

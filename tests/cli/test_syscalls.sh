@@ -63,6 +63,9 @@ run "$rawprof" trace --syscalls --comm 'syscall*r' -- "$prog" 1000
 is 'a name that is a pattern' "$(of CALLS getppid)" 2000
 holds 'a name that is a pattern: the ledger closes' "$(ledger fired) == $(ledger kept) + $(ledger filtered) + $(ledger lost)"
 
+forgets_execs started trace --syscalls --format json
+has 'a thread that executes a program: each is counted' "$tmp/execs" '"syscall": *"execve", *"calls": *51, *"errors": *0'
+
 # ---- what makes no sense
 run "$rawprof" trace --syscalls sched:sched_switch
 is 'it takes no event' "$status" 2

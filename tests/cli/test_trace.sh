@@ -97,6 +97,8 @@ sleeper=$!
 run "$rawprof" trace syscall:wait4 syscall:clock_nanosleep syscall:read -d 0.3 -t $sleeper
 kill $sleeper
 is 'a call that had begun before is none' "$(sed 1d "$out" | wc -l)" 0
+forgets_execs started trace syscall:execve syscall:execveat --format json
+is 'a thread that executes a program: each has its result' "$(grep -c '"event":"syscall:execve".*"ret":0,' "$tmp/execs")" 51
 if command -v strace >/dev/null; then
 	# The same list, flags in one order: path, flags, result.
 	strace -f -e trace=openat -o "$tmp/strace" ls -l / /etc >/dev/null 2>&1

@@ -202,5 +202,6 @@ done
 run "$rawprof" wall -- "$work/waits" 0.4
 has 'table: time by state' "$out" '^ +[0-9.]+% +[0-9.]+ m?s +sleep$'
 adds_up 'table'
+forgets_execs threads wall --format folded
 leaves_nothing
 finish

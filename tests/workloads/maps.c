@@ -2,7 +2,7 @@
 /*
  * maps PID: a line for each BPF map that the process holds: its name, type, sizes of key and value,
  * entries, flags, and the bytes that it takes in the kernel by its own account (fdinfo).
- * maps PID NAME: how many entries the maps of this name have, whose keys are of 4 bytes.
+ * maps PID NAME: how many entries the maps of this name have, whose keys are of 64 bytes at most.
  */
 #include <dirent.h>
 #include <linux/bpf.h>
@@ -13,6 +13,8 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#define MOST_KEY 64
 
 /* The number behind the name, in base 10 or 16; -1: there is none. */
 static long long field(const char *text, const char *name)
@@ -26,11 +28,11 @@ static unsigned int count_keys(int fd)
 {
 	union bpf_attr attr = { .map_fd = (uint32_t)fd };
 	unsigned int n = 0;
-	uint32_t key;
+	unsigned char key[MOST_KEY];
 
-	attr.next_key = (uintptr_t)&key;
+	attr.next_key = (uintptr_t)key;
 	for (; !syscall(SYS_bpf, BPF_MAP_GET_NEXT_KEY, &attr, sizeof(attr)); n++)
-		attr.key = (uintptr_t)&key;
+		attr.key = (uintptr_t)key;
 	return n;
 }
 
@@ -50,7 +52,7 @@ static int print_map(const char *text, const char *name)
 	attr.info.info_len = sizeof(info);
 	attr.info.info = (uintptr_t)&info;
 	is_known = !syscall(SYS_bpf, BPF_OBJ_GET_INFO_BY_FD, &attr, sizeof(attr));
-	if (is_known && name && !strcmp(info.name, name) && info.key_size == 4)
+	if (is_known && name && !strcmp(info.name, name) && info.key_size <= MOST_KEY)
 		printf("%u\n", count_keys(fd));
 	else if (is_known && !name)
 		printf("%s %u %u %u %u %u %lld\n", info.name, info.type, info.key_size,
