@@ -47,9 +47,14 @@ ASM_FRAME(copy_frame,
 	AND(R3, STACK_COPY_PAGE - 1),                                                              \
 	MOV(dst, STACK_COPY_PAGE),                                                                 \
 	SUB_REG(dst, R3)
-/* On to the label if what COPY_WORD holds may be the end of the stack whose pointer is R9. */
+/*
+ * On to the label if what COPY_WORD holds may be the end of the stack whose pointer is R9. The base
+ * is the end of its page: of one that is not there, and part of the next, nothing could be read.
+ */
 #define IS_BASE(yes)                                                                               \
 	LDX(DW, R1, R10, COPY_WORD),                                                               \
+	ADD(R1, STACK_COPY_PAGE - 1),                                                              \
+	AND(R1, -STACK_COPY_PAGE),                                                                 \
 	STX(DW, R7, COPY_BASE, R1),                                                                \
 	SUB_REG(R1, R9),                                                                           \
 	JLT(R1, HIGHEST, yes)

@@ -81,6 +81,13 @@ EOF
 		is 'files that nobody has seen: each sample once' \
 			"$(total "$out")" "$(sed -n 's/^ledger: .* = \([0-9,]*\) kept.*/\1/p' "$err" | tr -d ,)"
 	fi
+	# Wherever in its page the stack ends.
+	for pad in 0 512 1024 1536 2048 2560 3072 3584; do
+		rm -r "$tmp/nothing"
+		mkdir "$tmp/nothing"
+		PAD=$(printf '%*s' $pad '') XDG_CACHE_HOME=$tmp/nothing folded -F 199 -v -- setarch -R "$tmp/begins"
+		lacks "files that nobody has seen, $pad bytes further: each stack has its callers" "$err" 'return address 0'
+	done
 	# Nor do they say anything of their functions, so that rules are computed from the code.
 	"${CC:-gcc}" -O2 -fomit-frame-pointer -fno-optimize-sibling-calls -fno-asynchronous-unwind-tables -DNO_TABLES -shared \
 		-fPIC -o "$tmp/libunseen.so" "$tmp/unseen.c"
