@@ -210,6 +210,7 @@ const struct asm_insn every_macro[] = {
 	READ_USER_STR(COMM, 16, R6),
 	READ_PID(COMM),
 	READ_TID(COMM),
+	READ_OWN_TASK(COMM),
 	READ_COMM(COMM),
 	READ_FIELD(COMM, R6, "task_struct", "comm"),
 	FILTER_PID(struct config, pid, out),
