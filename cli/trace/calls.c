@@ -2,6 +2,7 @@
 /* System calls: what the programs are to see of which, and how a call reads. */
 #include <errno.h>
 #include <string.h>
+#include <sys/syscall.h>
 
 #include "record/system.h"
 #include "trace.h"
@@ -53,6 +54,12 @@ static bool replaces_memory(const struct record_call *call)
 	return !strncmp(call->name, "execve", 6);
 }
 
+/* Its beginning is all there is of it. */
+static bool never_returns(const struct record_call *call)
+{
+	return !strcmp(call->name, "exit") || !strcmp(call->name, "exit_group");
+}
+
 static void add_spec(const struct trace_event *e, uint32_t number, struct trace_call_spec *spec)
 {
 	uint32_t args[TRACE_TEXTS];
@@ -67,7 +74,8 @@ static void add_spec(const struct trace_event *e, uint32_t number, struct trace_
 	if (e->kind == TRACE_ENTER && spec->parts & TRACE_CALL_WHOLE)
 		return;
 	spec->parts &= ~(uint32_t)TRACE_CALL_ENTER;
-	spec->parts |= e->kind == TRACE_WHOLE ? TRACE_CALL_WHOLE : TRACE_CALL_ENTER;
+	spec->parts |= e->kind == TRACE_WHOLE && !never_returns(e->call) ? TRACE_CALL_WHOLE
+									 : TRACE_CALL_ENTER;
 	spec->enter = number;
 	if (n && !replaces_memory(e->call))
 		spec->parts |= TRACE_CALL_AGAIN;
@@ -75,6 +83,21 @@ static void add_spec(const struct trace_event *e, uint32_t number, struct trace_
 		spec->text[i] = (uint8_t)(args[i] + 1);
 		spec->counted[i] = e->call->arg[args[i]].kind == RECORD_ARG_BYTES;
 	}
+}
+
+/* See TRACE_CALL_EXECVEAT. */
+static int choose_end_of_execveat(int fd)
+{
+	struct trace_call_spec spec;
+	int err = rp_map_lookup(fd, &(uint32_t){ SYS_execveat }, &spec);
+
+	if (err || !(spec.parts & (TRACE_CALL_ENTER | TRACE_CALL_WHOLE)))
+		return err;
+	err = rp_map_lookup(fd, &(uint32_t){ SYS_execve }, &spec);
+	if (err || spec.parts & TRACE_CALL_ENTER)
+		return err;
+	spec.parts |= TRACE_CALL_EXECVEAT;
+	return rp_map_update(fd, &(uint32_t){ SYS_execve }, &spec, BPF_ANY);
 }
 
 static int choose_calls(struct recording *rec)
@@ -95,6 +118,8 @@ static int choose_calls(struct recording *rec)
 		add_spec(e, i, &spec);
 		err = rp_map_update(fd, &e->call->number, &spec, BPF_ANY);
 	}
+	if (!err)
+		err = choose_end_of_execveat(fd);
 	return err ? rp_fail(err, "choosing system calls: %s", strerror(-err)) : 0;
 }
 

@@ -127,6 +127,8 @@ enum trace_call_part {
 	TRACE_CALL_WHOLE = 1 << 2, /* both as one, when it ends; not with TRACE_CALL_ENTER */
 	/* Its texts are read again at its end where they could not be read before. */
 	TRACE_CALL_AGAIN = 1 << 3,
+	/* Of execve: x86 calls the end of execveat so, once the old program is gone. */
+	TRACE_CALL_EXECVEAT = 1 << 4,
 };
 /* Value of the map calls, by number of the call. */
 struct trace_call_spec {

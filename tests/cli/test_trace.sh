@@ -97,8 +97,15 @@ sleeper=$!
 run "$rawprof" trace syscall:wait4 syscall:clock_nanosleep syscall:read -d 0.3 -t $sleeper
 kill $sleeper
 is 'a call that had begun before is none' "$(sed 1d "$out" | wc -l)" 0
+printf 'for i in %s; do /bin/true; done\n' "$(seq -s ' ' 100)" >"$tmp/ends.sh"
+run "$rawprof" trace syscall:exit_group -- sh "$tmp/ends.sh"
+is 'calls that never return: each' "$(grep -c ' syscall:exit_group error_code=0 = ?$' "$out")" 101
+holds 'calls that never return: the ledger closes' "$(ledger fired) == $(ledger kept) + $(ledger filtered) + $(ledger lost)"
+run "$rawprof" trace syscall:exit_group --count event --format json -- sh "$tmp/ends.sh"
+has 'calls that never return: are counted' "$out" '"event":"syscall:exit_group","count":101[,}]'
 forgets_execs started trace syscall:execve syscall:execveat --format json
 is 'a thread that executes a program: each has its result' "$(grep -c '"event":"syscall:execve".*"ret":0,' "$tmp/execs")" 51
+is 'what fails when the old program is gone has its result' "$(grep -c '"event":"syscall:execveat".*"ret":-' "$tmp/execs")" 50
 if command -v strace >/dev/null; then
 	# The same list, flags in one order: path, flags, result.
 	strace -f -e trace=openat -o "$tmp/strace" ls -l / /etc >/dev/null 2>&1
