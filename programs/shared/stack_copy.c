@@ -48,13 +48,11 @@ ASM_FRAME(copy_frame,
 	MOV(dst, STACK_COPY_PAGE),                                                                 \
 	SUB_REG(dst, R3)
 /*
- * On to the label if what COPY_WORD holds may be the end of the stack whose pointer is R9. The base
- * is the end of its page: of one that is not there, and part of the next, nothing could be read.
+ * On to the label if what COPY_WORD holds may be the end of the stack whose pointer is R9: what the
+ * process was started with, or the thread's own data, is behind it and is not read.
  */
 #define IS_BASE(yes)                                                                               \
 	LDX(DW, R1, R10, COPY_WORD),                                                               \
-	ADD(R1, STACK_COPY_PAGE - 1),                                                              \
-	AND(R1, -STACK_COPY_PAGE),                                                                 \
 	STX(DW, R7, COPY_BASE, R1),                                                                \
 	SUB_REG(R1, R9),                                                                           \
 	JLT(R1, HIGHEST, yes)
@@ -143,8 +141,15 @@ LABEL(inner_size),
 	ST(W, R7, COPY_OUTER, 0),
 	LDX(DW, R1, R10, COPY_DEPTH),
 	JLE(R1, STACK_COPY_BYTES, copied),
-	ST(W, R7, COPY_OUTER, STACK_COPY_OUTER),
-	MOV(R8, STACK_COPY_BYTES),
+	/* From the beginning of a page on: of one that is not there, and a part of the next,
+	 * nothing could be read. */
+	LDX(DW, R1, R7, COPY_BASE),
+	NEG(R1),
+	AND(R1, STACK_COPY_PAGE - 1),
+	MOV(R8, STACK_COPY_OUTER),
+	SUB_REG(R8, R1),
+	STX(W, R7, COPY_OUTER, R8),
+	ADD(R8, STACK_COPY_INNER),
 	MOV(R1, OUTER_PAGES),
 	LD_FUNC(R2, stack_copy_outer),
 	FRAME_PTR(R3, ELEMENT),
@@ -191,6 +196,11 @@ FUNC(stack_copy_inner),
 	LDX(DW, R1, R6, COPY_END - ELEMENT),
 	JGE_REG(R3, R1, no_more),
 	JGE(R3, STACK_COPY_BYTES, no_more), /* never */
+	SUB_REG(R1, R3),
+	JGE(R1, STACK_COPY_PAGE, page),
+	JGE_REG(R1, R2, page),
+	MOV_REG(R2, R1),
+LABEL(page),
 	MOV_REG(R1, R7),
 	ADD_REG(R1, R3),
 	ADD(R1, COPY_BYTES),
@@ -214,12 +224,16 @@ FUNC(stack_copy_outer),
 	JGE(R1, OUTER_PAGES, done), /* never */
 	LDX(DW, R7, R2, 0),
 	LSH(R1, COPY_PAGE_SHIFT),
+	LDX(W, R2, R7, COPY_OUTER),
 	LDX(DW, R3, R7, COPY_BASE),
-	SUB(R3, STACK_COPY_OUTER),
+	SUB_REG(R3, R2),
 	ADD_REG(R3, R1),
+	SUB_REG(R2, R1),
 	ADD_REG(R1, R7),
 	ADD(R1, COPY_BYTES + STACK_COPY_INNER),
+	JLE(R2, STACK_COPY_PAGE, page),
 	MOV(R2, STACK_COPY_PAGE),
+LABEL(page),
 	CALL(probe_read_user),
 LABEL(done),
 	MOV(R0, 0),
