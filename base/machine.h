@@ -30,7 +30,8 @@
  * MACHINE_SIGRETURN	how the code begins to which signal handlers return
  * COMPAT_*	what of struct task_struct tells that a system call is one of 32-bit programs:
  *		TS_COMPAT of x86, which is of this one call, for 64-bit programs may make such calls
- *		too; TIF_32BIT of arm64; not defined: there are none
+ *		too; TIF_32BIT of arm64; not defined: there are none. COMPAT_EXECVE: the number
+ *		under which a call ends that executed a 32-bit program, where it has one
  */
 #if defined(__aarch64__)
 #define UNWIND_REGS_BYTES 272
@@ -90,6 +91,7 @@
 #define REG_ARG5 "r9"
 #define COMPAT_MEMBER "thread_info.status"
 #define COMPAT_BIT 2
+#define COMPAT_EXECVE 11
 #endif
 
 struct machine_bytes {

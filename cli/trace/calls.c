@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 
+#include "base/machine.h"
 #include "record/system.h"
 #include "trace.h"
 
@@ -37,6 +38,10 @@ void trace_calls_configure(struct trace *trace)
 		c->texts[i] = i < texts;
 	c->call_bytes = texts * c->text_bytes;
 	c->classic = !rp_has(RP_HAS_TP_BTF);
+	c->execve[0] = c->execve[1] = SYS_execve;
+#ifdef COMPAT_EXECVE
+	c->execve[1] = COMPAT_EXECVE;
+#endif
 	if (!trace->events.ncalls)
 		return;
 	threads = 2 * record_threads();
@@ -54,10 +59,10 @@ static bool replaces_memory(const struct record_call *call)
 	return !strncmp(call->name, "execve", 6);
 }
 
-/* Its beginning is all there is of it. */
-static bool never_returns(const struct record_call *call)
+/* See TRACE_CALL_ANY_END. */
+static bool may_end_as_another(const struct record_call *call)
 {
-	return !strcmp(call->name, "exit") || !strcmp(call->name, "exit_group");
+	return replaces_memory(call) || !strcmp(call->name, "rt_sigreturn");
 }
 
 static void add_spec(const struct trace_event *e, uint32_t number, struct trace_call_spec *spec)
@@ -74,30 +79,16 @@ static void add_spec(const struct trace_event *e, uint32_t number, struct trace_
 	if (e->kind == TRACE_ENTER && spec->parts & TRACE_CALL_WHOLE)
 		return;
 	spec->parts &= ~(uint32_t)TRACE_CALL_ENTER;
-	spec->parts |= e->kind == TRACE_WHOLE && !never_returns(e->call) ? TRACE_CALL_WHOLE
-									 : TRACE_CALL_ENTER;
+	spec->parts |= e->kind == TRACE_WHOLE ? TRACE_CALL_WHOLE : TRACE_CALL_ENTER;
 	spec->enter = number;
+	if (may_end_as_another(e->call))
+		spec->parts |= TRACE_CALL_ANY_END;
 	if (n && !replaces_memory(e->call))
 		spec->parts |= TRACE_CALL_AGAIN;
 	for (uint32_t i = 0; i < n; i++) {
 		spec->text[i] = (uint8_t)(args[i] + 1);
 		spec->counted[i] = e->call->arg[args[i]].kind == RECORD_ARG_BYTES;
 	}
-}
-
-/* See TRACE_CALL_EXECVEAT. */
-static int choose_end_of_execveat(int fd)
-{
-	struct trace_call_spec spec;
-	int err = rp_map_lookup(fd, &(uint32_t){ SYS_execveat }, &spec);
-
-	if (err || !(spec.parts & (TRACE_CALL_ENTER | TRACE_CALL_WHOLE)))
-		return err;
-	err = rp_map_lookup(fd, &(uint32_t){ SYS_execve }, &spec);
-	if (err || spec.parts & TRACE_CALL_ENTER)
-		return err;
-	spec.parts |= TRACE_CALL_EXECVEAT;
-	return rp_map_update(fd, &(uint32_t){ SYS_execve }, &spec, BPF_ANY);
 }
 
 static int choose_calls(struct recording *rec)
@@ -118,29 +109,29 @@ static int choose_calls(struct recording *rec)
 		add_spec(e, i, &spec);
 		err = rp_map_update(fd, &e->call->number, &spec, BPF_ANY);
 	}
-	if (!err)
-		err = choose_end_of_execveat(fd);
 	return err ? rp_fail(err, "choosing system calls: %s", strerror(-err)) : 0;
 }
 
-/* The programs that this kernel can run at the beginning and the end of a call. */
-static int choose_programs(const struct rp_program **enter, const struct rp_program **exit)
+/* The programs that this kernel can run, in the order in which they begin. */
+static int choose_programs(const struct rp_program *out[TRACE_CALL_PROGRAMS])
 {
-	int err = record_choose(rp_trace_call_programs, TRACE_ENTERS, enter);
+	static const uint32_t roles[TRACE_CALL_PROGRAMS] = { TRACE_EXITS, TRACE_THREAD_ENDS,
+							     TRACE_ENTERS };
+	int err = 0;
 
-	if (!err)
-		err = record_choose(rp_trace_call_programs, TRACE_EXITS, exit);
+	for (size_t i = 0; !err && i < TRACE_CALL_PROGRAMS; i++)
+		err = record_choose(rp_trace_call_programs, roles[i], &out[i]);
 	return err ? rp_fail(err, "system calls cannot be traced here: %s", strerror(-err)) : 0;
 }
 
 int trace_calls_filter(struct trace *trace, size_t number)
 {
-	const struct rp_program *enter, *exit;
-	int err = choose_programs(&enter, &exit);
+	const struct rp_program *programs[TRACE_CALL_PROGRAMS];
+	int err = choose_programs(programs);
 
 	return err ? err
 		   : trace_filter_make_call(trace->own->filter, &trace->events.event[number],
-					    trace->config.text_bytes, enter, exit,
+					    trace->config.text_bytes, programs,
 					    &trace->filters[number]);
 }
 
@@ -148,24 +139,24 @@ int trace_calls_filter(struct trace *trace, size_t number)
 static int load_filtered(struct recording *rec)
 {
 	struct trace *trace = rec->ctx;
-	const struct rp_program *enter, *exit;
-	int err = choose_programs(&enter, &exit);
+	const bool of_result = trace->config.of_result;
+	const struct rp_program *programs[TRACE_CALL_PROGRAMS];
+	int err = choose_programs(programs);
 
 	for (size_t i = 0; err >= 0 && i < trace->events.n; i++) {
 		const struct trace_event *e = &trace->events.event[i];
-		struct rp_program *programs = &trace->programs[trace->nprograms];
 
 		if (!e->call)
 			continue;
-		programs[0] = *exit;
-		programs[0].code.lines = trace->filters[i].exit_lines;
-		programs[1] = *enter;
-		programs[1].code.lines = trace->filters[i].lines;
-		trace->nprograms += 2;
 		trace->config.only_call = e->call->number;
-		err = record_load(rec, &programs[0], &trace->config);
-		if (err >= 0)
-			err = record_load(rec, &programs[1], &trace->config);
+		trace->config.of_result = of_result || trace->filters[i].of_result;
+		for (size_t p = 0; err >= 0 && p < TRACE_CALL_PROGRAMS; p++) {
+			struct rp_program *program = &trace->programs[trace->nprograms++];
+
+			*program = *programs[p];
+			program->code.lines = trace->filters[i].call_lines[p];
+			err = record_load(rec, program, &trace->config);
+		}
 	}
 	return err < 0 ? err : 0;
 }

@@ -276,7 +276,7 @@ int trace_filter_make(const char *text, const struct record_event *event,
 }
 
 int trace_filter_make_call(const char *text, const struct trace_event *event, uint32_t text_bytes,
-			   const struct rp_program *enter, const struct rp_program *exit,
+			   const struct rp_program *const programs[TRACE_CALL_PROGRAMS],
 			   struct trace_filter *out)
 {
 	struct trace_filter f = { 0 };
@@ -285,10 +285,11 @@ int trace_filter_make_call(const char *text, const struct trace_event *event, ui
 	if (!err)
 		err = record_filter_new("--filter", text, event->name, f.fields, f.nfields,
 					&f.filter);
+	for (size_t i = 0; !err && i < TRACE_CALL_PROGRAMS; i++)
+		err = place(&f, programs[i], &f.call_lines[i]);
 	if (!err)
-		err = place(&f, enter, &f.lines);
-	if (!err)
-		err = place(&f, exit, &f.exit_lines);
+		f.of_result = record_filter_names(f.filter, "ret") ||
+			      record_filter_names(f.filter, "duration");
 	if (err)
 		trace_filter_free(&f);
 	else
@@ -305,6 +306,7 @@ void trace_filter_free(struct trace_filter *f)
 	free(f->fields);
 	free(f->values);
 	free(f->lines);
-	free(f->exit_lines);
+	for (size_t i = 0; i < TRACE_CALL_PROGRAMS; i++)
+		free(f->call_lines[i]);
 	*f = (struct trace_filter){ 0 };
 }

@@ -8,6 +8,7 @@
 #include "record/events/event.h"
 #include "record/filter/filter.h"
 
+#define TRACE_CALL_PROGRAMS 3 /* that have to do with one system call */
 struct trace_filter {
 	struct record_filter_field *fields;
 	struct record_filter_value *values; /* of all fields */
@@ -15,8 +16,9 @@ struct trace_filter {
 	char **names; /* that were made: args[2] */
 	size_t nnames, names_room;
 	struct record_filter *filter;
-	struct asm_insn *lines;	     /* of the program, with the filter in it */
-	struct asm_insn *exit_lines; /* of a system call, of the program at its end */
+	struct asm_insn *lines; /* of the program, with the filter in it; of a system call: */
+	struct asm_insn *call_lines[TRACE_CALL_PROGRAMS];
+	bool of_result; /* it is about what the call returns */
 };
 
 /*
@@ -26,9 +28,9 @@ struct trace_filter {
 int trace_filter_make(const char *text, const struct record_event *event,
 		      const struct rp_program *program, struct trace_filter *out);
 struct trace_event;
-/* The same of a system call; a program at its beginning, one at its end, texts of so many bytes. */
+/* The same of a system call with texts of so many bytes. */
 int trace_filter_make_call(const char *text, const struct trace_event *event, uint32_t text_bytes,
-			   const struct rp_program *enter, const struct rp_program *exit,
+			   const struct rp_program *const programs[TRACE_CALL_PROGRAMS],
 			   struct trace_filter *out);
 void trace_filter_free(struct trace_filter *filter);
 

@@ -250,6 +250,7 @@ static int ledger(struct recording *rec, uint64_t kept, struct record_ledger *b)
 	record_ledger_add(b, "behind --max-events", trace->beyond, REPORT_FILTERED);
 	record_ledger_add(b, "below 0", stats.below, REPORT_FILTERED);
 	record_ledger_add(b, "under way at the end", trace->under_way, REPORT_FILTERED);
+	record_ledger_add(b, "their thread ended inside", stats.ended, REPORT_FILTERED);
 	record_ledger_add(b, "nested", trace->missed, REPORT_LOST);
 	record_ledger_add(b, "map full", stats.map_full + stats.keys_full, REPORT_LOST);
 	record_ledger_add(b, "end not seen", stats.no_end, REPORT_LOST);
@@ -308,7 +309,8 @@ int trace_setup(struct trace *trace, const struct options *opt)
 		err = rp_cpus_parse(opt->record.cpus, &trace->cpus);
 	if (err)
 		return rp_fail(err, "'%s' is no list of CPUs", opt->record.cpus);
-	trace->programs = calloc(2 * trace->events.n + 1, sizeof(*trace->programs));
+	trace->programs =
+		calloc(TRACE_CALL_PROGRAMS * trace->events.n + 1, sizeof(*trace->programs));
 	if (!trace->programs)
 		return -ENOMEM;
 	memcpy(trace->maps, rp_trace_maps, sizeof(trace->maps));

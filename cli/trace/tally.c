@@ -207,6 +207,15 @@ int trace_tally_describe(const struct trace *trace, const struct trace_event *e,
 	return err;
 }
 
+/* By what a call returns, or how long it took: both follow its arguments. */
+static bool is_of_result(const struct trace_tally *t)
+{
+	const uint32_t first = offsetof(struct trace_call, ret);
+
+	return t->number[0].offset >= first || t->number[1].offset >= first ||
+	       t->value.offset >= first;
+}
+
 /* All system calls share a program: a field has to be at one place in all of them. */
 int trace_tally_calls(struct trace *trace)
 {
@@ -228,8 +237,10 @@ int trace_tally_calls(struct trace *trace)
 				      e->name);
 		found = true;
 	}
-	if (!err && found)
+	if (!err && found) {
 		trace->config.tally = first;
+		trace->config.of_result = is_of_result(&first);
+	}
 	return err;
 }
 

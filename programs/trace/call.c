@@ -4,7 +4,8 @@
  *
  * What a call is asked with is read when it begins, and waits in the map started for its end. A
  * text of the program may be in memory that nobody has touched yet, which a BPF program cannot
- * wait for: then it is read again at the end, when the kernel has read it itself.
+ * wait for: then it is read again at the end, when the kernel has read it itself. What a thread
+ * ends in, exit or another call, has no end of its own, and is sent when the thread ends.
  */
 #include "programs/shared/compat.h"
 #include "programs/shared/event_filter.h"
@@ -18,8 +19,10 @@ ASM_FRAME(call_frame,
 	(uint64_t, room, ROOM), /* for LEAVE_COMPAT_CALL */
 	(uint64_t, task, TASK), /* key of started */
 	(uint32_t, number, NUMBER),
+	(uint32_t, begun, BEGUN), /* number of the call that the thread is in */
 	(uint32_t, cpu, CPU),
 	(uint32_t, first, FIRST)); /* key of an element of assembly */
+ASM_FRAME(send_frame, (uint32_t, first, SEND_FIRST));	 /* and of filter_texts */
 
 #define CALL_MEMBER(member) (sizeof(struct trace_record) + offsetof(struct trace_call, member))
 #define SPEC(member) offsetof(struct trace_call_spec, member)
@@ -135,45 +138,60 @@ enum { TEXTS = sizeof(struct trace_record) + sizeof(struct trace_call) };
 	READ_TEXT(1, SKIP_TEXTS(R1, 1)),                                                   \
 	READ_TEXT(2, SKIP_TEXTS(R1, 2))
 
-/*
- * Sends the record at R8, with R7 bytes of texts; to the label full if there is no room, to
- * left_out if --filter does not want it.
- */
-#define SEND_CALL(full, left_out)                                                                  \
-	SCOPE("SEND_CALL(" #full ", " #left_out ")"),                                              \
-		WHEN(struct trace_config, filter),                                                 \
-			ST(W, R10, FIRST, 1),                                                      \
-			MAP_LOOKUP(filter_texts, FIRST),                                           \
-			JEQ(R0, 0, left_out), /* never */                                          \
-			MOV_REG(R1, R8),                                                           \
-			ADD(R1, sizeof(struct trace_record)),                                      \
-			MOV_REG(R2, R0),                                                           \
-			LDX(DW, R3, R8, MEMBER(pid_tgid)),                                         \
-			CALL_FUNC(event_filter),                                                   \
-			JEQ(R0, 0, left_out),                                                      \
-		END,                                                                               \
-		WHEN(struct trace_config, tally.on),                                               \
-			MOV_REG(R1, R8),                                                           \
-			ADD(R1, sizeof(struct trace_record)),                                      \
-			LDX(DW, R2, R8, MEMBER(pid_tgid)),                                         \
-			LDX(W, R3, R8, MEMBER(event)),                                             \
-			CALL_FUNC(trace_tally),                                                    \
-		END,                                                                               \
-		UNLESS(struct trace_config, tally.on),                                             \
-			RECORD_WAKE(R8),                                                           \
-			JLE_PARAM(R7, struct trace_config, call_bytes, .fits),                     \
-			MOV(R7, 0), /* never */                                                    \
-			LABEL(.fits),                                                              \
-			MOV_REG(R3, R7),                                                           \
-			ADD(R3, sizeof(struct trace_call)),                                        \
-			STX(W, R8, MEMBER(bytes), R3),                                             \
-			ADD(R3, sizeof(struct trace_record)),                                      \
-			MOV_REG(R2, R8),                                                           \
-			LD_MAP(R1, ring),                                                          \
-			CALL(ringbuf_output),                                                      \
-			JNE(R0, 0, full),                                                          \
-		END,                                                                               \
-	END
+/* Sends the record at R8, with R7 bytes of texts. */
+#define SEND_CALL MOV_REG(R1, R8), MOV_REG(R2, R7), CALL_FUNC(trace_send_call)
+
+/* trace_send_call(record, bytes of its texts), if --filter wants it. */
+static const struct asm_insn send_lines[] = {
+FUNC(trace_send_call),
+	MOV_REG(R8, R1),
+	MOV_REG(R7, R2),
+	WHEN(struct trace_config, filter),
+		ST(W, R10, SEND_FIRST, 1),
+		MAP_LOOKUP(filter_texts, SEND_FIRST),
+		JEQ(R0, 0, out), /* never */
+		MOV_REG(R1, R8),
+		ADD(R1, sizeof(struct trace_record)),
+		MOV_REG(R2, R0),
+		LDX(DW, R3, R8, MEMBER(pid_tgid)),
+		CALL_FUNC(event_filter),
+		JEQ(R0, 0, left_out),
+	END,
+	WHEN(struct trace_config, tally.on),
+		MOV_REG(R1, R8),
+		ADD(R1, sizeof(struct trace_record)),
+		LDX(DW, R2, R8, MEMBER(pid_tgid)),
+		LDX(W, R3, R8, MEMBER(event)),
+		CALL_FUNC(trace_tally),
+	END,
+	UNLESS(struct trace_config, tally.on),
+		RECORD_WAKE(R8),
+		JLE_PARAM(R7, struct trace_config, call_bytes, fits),
+		MOV(R7, 0), /* never */
+LABEL(fits),
+		MOV_REG(R3, R7),
+		ADD(R3, sizeof(struct trace_call)),
+		STX(W, R8, MEMBER(bytes), R3),
+		ADD(R3, sizeof(struct trace_record)),
+		MOV_REG(R2, R8),
+		LD_MAP(R1, ring),
+		CALL(ringbuf_output),
+		JEQ(R0, 0, out),
+		COUNT(stats, struct trace_stats, common.ring_full),
+	END,
+LABEL(out),
+	MOV(R0, 0),
+	EXIT(),
+	WHEN(struct trace_config, filter),
+LABEL(left_out),
+		COUNT(stats, struct trace_stats, left_out),
+		JA(out),
+	END,
+};
+static const struct asm_part send_part = { ASM_LINES(send_lines),
+					   ASM_FRAMES({ "trace_send_call",
+							&send_frame_layout }) };
+#define CALL_TAIL EVENT_NOT_ASKED_FOR, EVENT_WANTED, EVENT_TASK, INCLUDE(&send_part)
 
 /* sys_enter(struct pt_regs *regs, long id), or the record of raw_syscalls:sys_enter */
 static const struct asm_insn enter_lines[] = {
@@ -181,7 +199,7 @@ static const struct asm_insn enter_lines[] = {
 	LDX(DW, R1, R6, 8),
 	STX(W, R10, NUMBER, R1),
 	ONLY_CALL(out),
-	CALL_SPEC(TRACE_CALL_ENTER | TRACE_CALL_WHOLE, out),
+	CALL_SPEC(TRACE_CALL_BEGINS, out),
 	UNLESS(struct trace_config, classic),
 		LDX(DW, R7, R6, 0),
 		LEAVE_COMPAT_CALL(ROOM, out),
@@ -207,9 +225,8 @@ static const struct asm_insn enter_lines[] = {
 	/* The beginning alone is sent, unless a text has to be read again. */
 	LDX(W, R1, R9, SPEC(parts)),
 	JSET(R1, TRACE_CALL_WHOLE, start),
-	JSET(R1, TRACE_CALL_AGAIN, again),
-	JA(send),
-LABEL(again),
+	AND(R1, TRACE_CALL_AGAIN),
+	JEQ(R1, 0, send),
 	LDX(W, R1, R8, CALL_MEMBER(text[0])),
 	JEQ32(R1, TRACE_TEXT_UNREADABLE, start),
 	LDX(W, R1, R8, CALL_MEMBER(text[1])),
@@ -217,7 +234,7 @@ LABEL(again),
 	LDX(W, R1, R8, CALL_MEMBER(text[2])),
 	JEQ32(R1, TRACE_TEXT_UNREADABLE, start),
 LABEL(send),
-	SEND_CALL(ring_full, left_out),
+	SEND_CALL,
 	JA(out),
 
 LABEL(start),
@@ -243,7 +260,7 @@ LABEL(out),
 	MOV(R0, 0),
 	EXIT(),
 
-	EVENT_TAIL,
+	CALL_TAIL,
 };
 
 /* sys_exit(struct pt_regs *regs, long ret), or the record of raw_syscalls:sys_exit */
@@ -262,32 +279,41 @@ static const struct asm_insn exit_lines[] = {
 		LDX(DW, R1, R6, 16),
 		STX(DW, R10, RET, R1),
 	END,
-	ONLY_CALL(out),
-	CALL_SPEC(TRACE_CALL_ENTER | TRACE_CALL_EXIT | TRACE_CALL_WHOLE | TRACE_CALL_EXECVEAT, out),
-	UNLESS(struct trace_config, classic),
-		LEAVE_COMPAT_CALL(ROOM, out),
-	END,
-
-	/* What is under way in this thread. */
-	LDX(W, R1, R9, SPEC(parts)),
-	AND(R1, TRACE_CALL_ENTER | TRACE_CALL_WHOLE | TRACE_CALL_EXECVEAT),
-	JEQ(R1, 0, end_alone),
+	/* It may not be the number of the call: then its beginning knows. */
+	LDX(W, R1, R10, NUMBER),
+	JEQ_PARAM(R1, struct trace_config, execve[0], any_end),
+	JEQ_PARAM(R1, struct trace_config, execve[1], any_end),
+	JLT(R1, TRACE_CALLS, known),
+LABEL(any_end),
 	READ_OWN_TASK(TASK),
 	MAP_LOOKUP(started, TASK),
-	JEQ(R0, 0, end_alone), /* it began before, or was not asked for */
+	JEQ(R0, 0, known),
+	LDX(W, R7, R0, CALL_MEMBER(number)),
+	STX(W, R10, BEGUN, R7),
+	MAP_LOOKUP(calls, BEGUN),
+	JEQ(R0, 0, known), /* never */
+	LDX(W, R1, R0, SPEC(parts)),
+	AND(R1, TRACE_CALL_ANY_END),
+	JEQ(R1, 0, known),
+	STX(W, R10, NUMBER, R7),
+LABEL(known),
+	ONLY_CALL(out),
+	CALL_SPEC(TRACE_CALL_BEGINS | TRACE_CALL_EXIT, out),
+	AND(R1, TRACE_CALL_BEGINS),
+	JEQ(R1, 0, no_beginning),
+
+	/* What is under way in this thread. */
+	READ_OWN_TASK(TASK),
+	MAP_LOOKUP(started, TASK),
+	JEQ(R0, 0, no_beginning), /* it began before, or was not asked for */
 	MOV_REG(R8, R0),
 	LDX(W, R1, R8, CALL_MEMBER(number)),
 	LDX(W, R2, R10, NUMBER),
-	JEQ_REG(R1, R2, same),
-	LDX(W, R2, R9, SPEC(parts)),
-	AND(R2, TRACE_CALL_EXECVEAT),
-	JEQ(R2, 0, end_alone),
-LABEL(same),
+	JNE_REG(R1, R2, no_beginning),
 	LDX(W, R7, R8, MEMBER(bytes)),
 	LDX(W, R1, R9, SPEC(parts)),
-	JSET(R1, TRACE_CALL_AGAIN, again),
-	JA(read),
-LABEL(again),
+	AND(R1, TRACE_CALL_AGAIN),
+	JEQ(R1, 0, read),
 	READ_TEXTS,
 LABEL(read),
 	LDX(W, R1, R9, SPEC(parts)),
@@ -301,15 +327,18 @@ LABEL(read),
 	SUB_REG(R0, R1),
 	STX(DW, R8, CALL_MEMBER(duration), R0),
 LABEL(send),
-	SEND_CALL(start_full, start_left_out),
-LABEL(sent),
+	SEND_CALL,
 	MAP_DELETE(started, TASK),
+	JA(end_alone),
 
+LABEL(no_beginning),
+	UNLESS(struct trace_config, classic),
+		LEAVE_COMPAT_CALL(ROOM, out),
+	END,
 LABEL(end_alone),
 	LDX(W, R1, R9, SPEC(parts)),
-	JSET(R1, TRACE_CALL_EXIT, end),
-	JA(out),
-LABEL(end),
+	AND(R1, TRACE_CALL_EXIT),
+	JEQ(R1, 0, out),
 	COUNT(stats, struct trace_stats, common.fired),
 	ASKED_FOR(filtered, own),
 	TAKE_STACK,
@@ -330,22 +359,39 @@ LABEL(end),
 	STX(DW, R8, CALL_MEMBER(ret), R1),
 	ST(W, R8, CALL_MEMBER(is_over), 1),
 	MOV(R7, 0),
-	SEND_CALL(ring_full, left_out),
+	SEND_CALL,
 LABEL(out),
 	MOV(R0, 0),
 	EXIT(),
-	WHEN(struct trace_config, filter),
-LABEL(start_left_out),
-		COUNT(stats, struct trace_stats, left_out),
-		JA(sent),
-	END,
-	UNLESS(struct trace_config, tally.on),
-LABEL(start_full),
-		COUNT(stats, struct trace_stats, common.ring_full),
-		JA(sent),
-	END,
 
-	EVENT_TAIL,
+	CALL_TAIL,
+};
+
+/* A thread ends, in whatever it was asked to do last. */
+static const struct asm_insn thread_lines[] = {
+	READ_OWN_TASK(TASK),
+	MAP_LOOKUP(started, TASK),
+	JEQ(R0, 0, out),
+	MOV_REG(R8, R0),
+	LDX(W, R1, R8, CALL_MEMBER(number)),
+	STX(W, R10, NUMBER, R1),
+	ONLY_CALL(out),
+	WHEN(struct trace_config, of_result),
+		COUNT(stats, struct trace_stats, ended),
+	END,
+	UNLESS(struct trace_config, of_result),
+		LDX(W, R7, R8, MEMBER(bytes)),
+		SEND_CALL,
+	END,
+	MAP_DELETE(started, TASK),
+LABEL(out),
+	MOV(R0, 0),
+	EXIT(),
+
+	UNLESS(struct trace_config, of_result),
+		EVENT_WANTED,
+		INCLUDE(&send_part),
+	END,
 };
 /* clang-format on */
 
@@ -366,12 +412,18 @@ const struct rp_program rp_trace_call_programs[] = {
 	  .summary = "notes what a system call is asked with" },
 	{ RP_CODE("trace_enter_tp", enter_lines), RP_ON_TP("raw_syscalls", "sys_enter"),
 	  CALL_PROGRAM(TRACE_ENTERS, classic_config), RP_NEEDS(RP_NEED_HOOK),
-	  .summary = "notes what a system call is asked with, without BTF" },
+	  .summary = "without BTF: notes what a system call is asked with" },
 	{ RP_CODE("trace_exit", exit_lines), RP_ON_TP_BTF("sys_exit"),
 	  CALL_PROGRAM(TRACE_EXITS, usual_config), .ends = true,
 	  .summary = "sends a system call with what it answered" },
 	{ RP_CODE("trace_exit_tp", exit_lines), RP_ON_TP("raw_syscalls", "sys_exit"),
 	  CALL_PROGRAM(TRACE_EXITS, classic_config), RP_NEEDS(RP_NEED_HOOK), .ends = true,
-	  .summary = "sends a system call with what it answered, without BTF" },
+	  .summary = "without BTF: sends a system call with what it answered" },
+	{ RP_CODE("trace_thread", thread_lines), RP_ON_TP_BTF("sched_process_exit"),
+	  CALL_PROGRAM(TRACE_THREAD_ENDS, usual_config), .ends = true,
+	  .summary = "sends a system call that its thread ends in" },
+	{ RP_CODE("trace_thread_tp", thread_lines), RP_ON_TP("sched", "sched_process_exit"),
+	  CALL_PROGRAM(TRACE_THREAD_ENDS, classic_config), .ends = true,
+	  .summary = "without BTF: sends a system call that its thread ends in" },
 	RP_LIST_END,
 };

@@ -11,7 +11,7 @@
 
 const struct asm_layout rp_trace_stats_layout =
 	ASM_LAYOUT(struct trace_stats, (common, &rp_program_stats_layout), own, left_out,
-		   stack_lost, map_full, keys_full, below, no_end);
+		   stack_lost, map_full, keys_full, below, no_end, ended);
 
 const struct asm_map rp_trace_maps[TRACE_MAPS] = {
 	STACK_MAP_LIST(STACK_COUNTS_MAP(1), struct trace_stats, rp_trace_stats_layout),

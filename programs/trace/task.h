@@ -104,18 +104,19 @@
 		END,                                                                               \
 	END
 
-/*
- * What follows such a program: the labels where its other ends are counted, which go back to the
- * label out, and what it calls.
- */
-#define EVENT_TAIL                                                                                 \
+/* Where what was not asked for is counted; goes back to the label out. */
+#define EVENT_NOT_ASKED_FOR                                                                        \
 	LABEL(filtered),                                                                           \
 	COUNT(stats, struct trace_stats, common.filtered),                                         \
 	JA(out),                                                                                   \
 	LABEL(own),                                                                                \
 	COUNT(stats, struct trace_stats, own),                                                     \
-	JA(out),                                                                                   \
-	EVENT_PARTS
+	JA(out)
+/*
+ * What follows such a program: the labels where its other ends are counted, which go back to the
+ * label out, and what it calls.
+ */
+#define EVENT_TAIL EVENT_NOT_ASKED_FOR, EVENT_PARTS
 /* Without those of an event that was not asked for. */
 #define EVENT_PARTS                                                                                \
 	UNLESS(struct trace_config, tally.on),                                                     \
@@ -127,12 +128,20 @@
 		LABEL(left_out),                                                                   \
 		COUNT(stats, struct trace_stats, left_out),                                        \
 		JA(out),                                                                           \
+	END,                                                                                       \
+	EVENT_WANTED,                                                                              \
+	EVENT_TASK
+/* What says whether an event is wanted, and what it is counted as; */
+#define EVENT_WANTED                                                                               \
+	WHEN(struct trace_config, filter),                                                         \
 		INCLUDE(&rp_event_filter_part),                                                    \
 	END,                                                                                       \
-	INCLUDE(&rp_target_part),                                                                  \
 	WHEN(struct trace_config, tally.on),                                                       \
 		INCLUDE(&rp_trace_tally_part),                                                     \
-	END,                                                                                       \
+	END
+/* and what ASKED_FOR and TAKE_STACK call. */
+#define EVENT_TASK                                                                                 \
+	INCLUDE(&rp_target_part),                                                                  \
 	WHEN(struct trace_config, stacks),                                                         \
 		INCLUDE(&rp_stack_part),                                                           \
 	END

@@ -47,6 +47,8 @@ struct trace_config {
 	uint32_t text_bytes; /* of each at most, with a NUL */
 	uint32_t call_bytes; /* of all of them */
 	uint32_t only_call;  /* with filter: the number of the one call that it is about */
+	uint32_t of_result;  /* the filter or the tally is about what a call has returned */
+	uint32_t execve[2];  /* of a 64-bit program, of a 32-bit one: see TRACE_CALL_ANY_END */
 	/* functions: event is that of the first */
 	struct probe_config probe;
 	uint32_t of_kernel;
@@ -61,6 +63,7 @@ struct trace_stats {
 	uint64_t keys_full;  /* lost: no room in the map tallies */
 	uint64_t below;	     /* filtered: values below 0 are in no histogram */
 	uint64_t no_end;     /* lost: the thread began another call, and the end was not seen */
+	uint64_t ended;	     /* filtered: with of_result, their thread ended inside */
 };
 
 /* An event as it comes through the ring. */
@@ -115,7 +118,8 @@ struct trace_func_key {
 
 /* ---- system calls */
 
-enum { TRACE_ENTERS = 1 << 0, TRACE_EXITS = 1 << 1 }; /* roles of programs */
+/* Roles of programs. */
+enum { TRACE_ENTERS = 1 << 0, TRACE_EXITS = 1 << 1, TRACE_THREAD_ENDS = 1 << 2 };
 
 #define TRACE_CALLS 1024 /* numbers are below */
 #define TRACE_TEXTS 3	 /* arguments of one call that are texts, at most */
@@ -125,10 +129,14 @@ enum trace_call_part {
 	TRACE_CALL_ENTER = 1 << 0, /* its beginning */
 	TRACE_CALL_EXIT = 1 << 1,  /* its end */
 	TRACE_CALL_WHOLE = 1 << 2, /* both as one, when it ends; not with TRACE_CALL_ENTER */
+	TRACE_CALL_BEGINS = TRACE_CALL_ENTER | TRACE_CALL_WHOLE,
 	/* Its texts are read again at its end where they could not be read before. */
 	TRACE_CALL_AGAIN = 1 << 3,
-	/* Of execve: x86 calls the end of execveat so, once the old program is gone. */
-	TRACE_CALL_EXECVEAT = 1 << 4,
+	/*
+	 * It may end without a number, or under that of execve: what a program is executed by, and
+	 * rt_sigreturn, which end with the registers of another one.
+	 */
+	TRACE_CALL_ANY_END = 1 << 4,
 };
 /* Value of the map calls, by number of the call. */
 struct trace_call_spec {

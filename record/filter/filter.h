@@ -97,6 +97,8 @@ int record_filter_parse(const char *text, const char *event,
 			const struct record_filter_field *fields, size_t nfields,
 			struct record_filter **out, struct record_filter_error *error);
 void record_filter_free(struct record_filter *filter);
+/* Whether the field of that name is in the expression. */
+bool record_filter_names(const struct record_filter *filter, const char *field);
 /*
  * As record_filter_parse(), but what is wrong is logged, with the expression and a caret below the
  * place; what: "--filter".

@@ -272,6 +272,15 @@ int record_filter_parse(const char *text, const char *event,
 	return err;
 }
 
+bool record_filter_names(const struct record_filter *filter, const char *field)
+{
+	const struct filter_node *node = filter->nodes;
+
+	while (node && !(node->field && !strcmp(node->field->name, field)))
+		node = node->next;
+	return node;
+}
+
 void record_filter_free(struct record_filter *filter)
 {
 	struct filter_node *next;

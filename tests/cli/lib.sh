@@ -162,13 +162,16 @@ ledger_closes() {
 
 # forgets_execs MAP COMMAND...: of threads whose ids have ended, as they executed a program, nothing is left in the map
 # of the command, which records it.
-forgets_execs() {
-	local map=$1 i pid n
-	shift
+forgets_execs() { forgets 'threads that execute' "$work/execs 50" "$@"; }
+# forgets WHAT PROGRAM MAP COMMAND...: the same of what another program does before it says that it is done and waits.
+forgets() {
+	local what=$1 program=$2 map=$3 i pid n
+	shift 3
 	: >"$said"
 	: >"$out"
 	last_command="rawprof $*"
-	"$rawprof" "$@" -o "$tmp/execs" -- "$work/execs" 50 >"$said" 2>"$err" </dev/null &
+	# shellcheck disable=SC2086 # a program and its arguments
+	"$rawprof" "$@" -o "$tmp/execs" -- $program >"$said" 2>"$err" </dev/null &
 	pid=$!
 	for ((i = 0; i < 300; i++)); do
 		if grep -q "done" "$said" || ! kill -0 $pid 2>/dev/null; then break; fi
@@ -181,8 +184,8 @@ forgets_execs() {
 	done
 	kill -INT $pid
 	wait $pid
-	has "$*: threads that execute: they have" "$said" "done"
-	holds "$*: threads that execute: nothing is left of them" "${n:-1000} < 20"
+	has "$*: $what: they have" "$said" "done"
+	holds "$*: $what: nothing is left of them" "${n:-1000} < 20"
 }
 
 # Call leaves_nothing_from_here, do things, then leaves_nothing: no BPF object may exist that nobody

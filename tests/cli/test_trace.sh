@@ -103,6 +103,41 @@ is 'calls that never return: each' "$(grep -c ' syscall:exit_group error_code=0 
 holds 'calls that never return: the ledger closes' "$(ledger fired) == $(ledger kept) + $(ledger filtered) + $(ledger lost)"
 run "$rawprof" trace syscall:exit_group --count event --format json -- sh "$tmp/ends.sh"
 has 'calls that never return: are counted' "$out" '"event":"syscall:exit_group","count":101[,}]'
+run "$rawprof" trace syscall:exit_group --filter 'ret == 0' -- sh "$tmp/ends.sh"
+is 'calls that never return: have no result that a filter finds' "$(ledger kept) $(ledger filtered)" '0 101'
+run "$rawprof" trace syscall:exit_group --hist duration -- sh "$tmp/ends.sh"
+has 'calls that never return: are in no histogram' "$out" '= 0 kept \+ 101 filtered \(their thread ended inside 101\)'
+echo 'sleep 50 & until grep -q "(sleep) S" /proc/$!/stat; do :; done; kill -KILL $!' >"$tmp/killed.sh"
+run "$rawprof" trace syscall:clock_nanosleep syscall:getppid -- sh "$tmp/killed.sh"
+is 'a call that its thread was killed in' "$(grep -c 'syscall:clock_nanosleep.* = ?$' "$out") $(ledger lost)" '1 0'
+# rt_sigreturn ends with the number that was interrupted.
+cat >"$tmp/signals.sh" <<'EOF'
+trap : USR1
+for i in $(seq 100); do
+	sh -c 'trap : USR1; kill -USR1 $$; exit 0'
+done
+kill -USR1 $$
+echo done
+sleep 50
+EOF
+forgets 'processes that end' "sh $tmp/signals.sh" started trace syscall:rt_sigreturn syscall:exit_group syscall:execve
+is 'ends of signal handlers' "$(awk '/syscall:rt_sigreturn = [-0-9]+[ A-Z]* </ { print $3 }' "$tmp/execs" | sort -u | wc -l)" 101
+has 'ends of signal handlers: nothing is lost' "$err" '^ledger: .* 0 lost'
+run "$rawprof" trace syscall:execveat --filter 'ret < 0' -- timeout 3 "$work/execs" 5
+is 'execveat: by the result' "$(grep -c 'syscall:execveat.* = -1 ' "$out")" 5
+# A program of 32 bits, which the end of its execve is said by, beside others that execute.
+echo 'void _start(void) { __asm__ volatile("int $0x80" : : "a"(1), "b"(0)); }' >"$tmp/short.c"
+if [ "$(uname -m)" = x86_64 ] && "${CC:-gcc}" -m32 -nostdlib -static -fno-pie -no-pie -o "$tmp/short" "$tmp/short.c" 2>/dev/null &&
+	"$tmp/short" 2>/dev/null; then
+	printf 'for i in %s; do %s; done\n' "$(seq -s ' ' 100)" "$tmp/short" >"$tmp/shorts.sh"
+	for ((i = 0; i < 300; i++)); do /bin/true; done &
+	run "$rawprof" trace syscall:execve --format json -- sh "$tmp/shorts.sh"
+	wait
+	is 'execve of 32-bit programs: each has its result' "$(grep -c '"filename":".*/short".*"ret":0,' "$out") $(ledger lost)" '100 0'
+	is 'execve of 32-bit programs: as long as it took' "$(grep -c '"duration_ns":[0-9]\{9\}' "$out")" 0
+else
+	skip 'execve of 32-bit programs' 'no 32-bit programs here'
+fi
 forgets_execs started trace syscall:execve syscall:execveat --format json
 is 'a thread that executes a program: each has its result' "$(grep -c '"event":"syscall:execve".*"ret":0,' "$tmp/execs")" 51
 is 'what fails when the old program is gone has its result' "$(grep -c '"event":"syscall:execveat".*"ret":-' "$tmp/execs")" 50
