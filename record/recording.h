@@ -166,8 +166,8 @@ struct record_profiler {
 	int (*ledger)(struct recording *rec, uint64_t kept, struct record_ledger *l);
 };
 
-/* Mostly few; a trace has one for each event. */
-#define RECORD_PROGRAMS 512
+/* Mostly few; a trace has one for each event, with a filter three for each system call. */
+#define RECORD_PROGRAMS 1200
 
 struct recording {
 	const struct record_profiler *profiler;

@@ -38,6 +38,9 @@ void trace_calls_configure(struct trace *trace)
 		c->texts[i] = i < texts;
 	c->call_bytes = texts * c->text_bytes;
 	c->classic = !rp_has(RP_HAS_TP_BTF);
+#ifdef __riscv
+	c->any_end = 1; /* of the registers that it restores, one is the number */
+#endif
 	c->execve[0] = c->execve[1] = SYS_execve;
 #ifdef COMPAT_EXECVE
 	c->execve[1] = COMPAT_EXECVE;
@@ -135,6 +138,17 @@ int trace_calls_filter(struct trace *trace, size_t number)
 					    &trace->filters[number]);
 }
 
+/* Its beginning, its end and all of it have the same fields, and the same programs. */
+static bool is_loaded(const struct trace *trace, size_t number)
+{
+	const struct trace_event *e = trace->events.event;
+
+	for (size_t i = 0; i < number; i++)
+		if (e[i].call && e[i].call->number == e[number].call->number)
+			return true;
+	return false;
+}
+
 /* Each call has programs of its own, which know where in it the fields are. */
 static int load_filtered(struct recording *rec)
 {
@@ -146,7 +160,7 @@ static int load_filtered(struct recording *rec)
 	for (size_t i = 0; err >= 0 && i < trace->events.n; i++) {
 		const struct trace_event *e = &trace->events.event[i];
 
-		if (!e->call)
+		if (!e->call || is_loaded(trace, i))
 			continue;
 		trace->config.only_call = e->call->number;
 		trace->config.of_result = of_result || trace->filters[i].of_result;

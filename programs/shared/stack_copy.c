@@ -48,8 +48,8 @@ ASM_FRAME(copy_frame,
 	MOV(dst, STACK_COPY_PAGE),                                                                 \
 	SUB_REG(dst, R3)
 /*
- * On to the label if what COPY_WORD holds may be the end of the stack whose pointer is R9: what the
- * process was started with, or the thread's own data, is behind it and is not read.
+ * On to the label if what COPY_WORD holds may be the end of the stack whose pointer is R9. What the
+ * process was started with is behind it and is not read.
  */
 #define IS_BASE(yes)                                                                               \
 	LDX(DW, R1, R10, COPY_WORD),                                                               \

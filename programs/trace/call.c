@@ -5,7 +5,7 @@
  * What a call is asked with is read when it begins, and waits in the map started for its end. A
  * text of the program may be in memory that nobody has touched yet, which a BPF program cannot
  * wait for: then it is read again at the end, when the kernel has read it itself. What a thread
- * ends in, exit or another call, has no end of its own, and is sent when the thread ends.
+ * ends in, exit or exit_group, has no end of its own, and is sent when the thread ends.
  */
 #include "programs/shared/compat.h"
 #include "programs/shared/event_filter.h"
@@ -220,6 +220,15 @@ static const struct asm_insn enter_lines[] = {
 	COPY_ARG(3),
 	COPY_ARG(4),
 	COPY_ARG(5),
+	WHEN(struct trace_config, filter), /* that it finds nothing of earlier ones behind a text: */
+		WHEN(struct trace_config, call_bytes),
+			MOV_REG(R1, R8),
+			ADD(R1, TEXTS),
+			LD_PARAM(R2, struct trace_config, call_bytes),
+			MOV(R3, 0), /* what cannot be read is cleared */
+			CALL(probe_read_kernel),
+		END,
+	END,
 	READ_TEXTS,
 
 	/* The beginning alone is sent, unless a text has to be read again. */
@@ -283,7 +292,9 @@ static const struct asm_insn exit_lines[] = {
 	LDX(W, R1, R10, NUMBER),
 	JEQ_PARAM(R1, struct trace_config, execve[0], any_end),
 	JEQ_PARAM(R1, struct trace_config, execve[1], any_end),
-	JLT(R1, TRACE_CALLS, known),
+	UNLESS(struct trace_config, any_end),
+		JLT(R1, TRACE_CALLS, known),
+	END,
 LABEL(any_end),
 	READ_OWN_TASK(TASK),
 	MAP_LOOKUP(started, TASK),

@@ -48,6 +48,7 @@ struct trace_config {
 	uint32_t call_bytes; /* of all of them */
 	uint32_t only_call;  /* with filter: the number of the one call that it is about */
 	uint32_t of_result;  /* the filter or the tally is about what a call has returned */
+	uint32_t any_end;    /* the end of rt_sigreturn may have any number */
 	uint32_t execve[2];  /* of a 64-bit program, of a 32-bit one: see TRACE_CALL_ANY_END */
 	/* functions: event is that of the first */
 	struct probe_config probe;

@@ -131,15 +131,18 @@ EOF
 	# shellcheck disable=SC2016 # the shell that is run is to do the sum
 	printf 'export SECRET="hidden-$((40 + 2))-from-others"\nexec %s\n' "$tmp/begins" >"$tmp/secret.sh"
 	if have_python && [ "$(uname -r | awk -F. '{ print $1 * 100 + $2 }')" -ge 601 ]; then
-		for ((i = 0; i < 10; i++)); do
-			rm -r "$tmp/nothing"
-			mkdir "$tmp/nothing"
-			XDG_CACHE_HOME=$tmp/nothing "$rawprof" cpu -F 499 -o "$tmp/folded" -- setarch -R sh "$tmp/secret.sh" 2>"$err" &
-			found=$(python3 "$tmp/scan.py" $!)
-			wait $!
-			if [ "${found#True}" != "$found" ]; then break; fi
+		for pad in 0 1000 2000 3000; do
+			for ((i = 0; i < 10; i++)); do
+				rm -r "$tmp/nothing"
+				mkdir "$tmp/nothing"
+				PAD=$(printf '%*s' $pad '') XDG_CACHE_HOME=$tmp/nothing \
+					"$rawprof" cpu -F 499 -o "$tmp/folded" -- setarch -R sh "$tmp/secret.sh" 2>"$err" &
+				found=$(python3 "$tmp/scan.py" $!)
+				wait $!
+				if [ "${found#True}" != "$found" ]; then break; fi
+			done
+			is "copies of stacks, $pad bytes further: what functions have, not the environment" "$found" 'True False'
 		done
-		is 'copies of stacks: what functions have, not the environment' "$found" 'True False'
 	fi
 	# Nor do they say anything of their functions, so that rules are computed from the code.
 	"${CC:-gcc}" -O2 -fomit-frame-pointer -fno-optimize-sibling-calls -fno-asynchronous-unwind-tables -DNO_TABLES -shared \
