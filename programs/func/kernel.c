@@ -275,12 +275,12 @@ const struct rp_program rp_func_syscall_programs[] = {
 const struct rp_program rp_func_classic_programs[] = {
 	{ RP_CODE("func_syscall_tp", syscall_classic), RP_ON_TP("raw_syscalls", "sys_enter"),
 	  KERNEL_PROGRAM(FUNC_ENTERED),
-	  .summary = "notes that a system call begins, without kernel BTF" },
+	  .summary = "without kernel BTF: notes that a system call begins" },
 	{ RP_CODE("func_sysret_tp", sysret_classic), RP_ON_TP("raw_syscalls", "sys_exit"),
 	  KERNEL_PROGRAM(FUNC_RETURNED),
-	  .summary = "adds how long a system call was, without kernel BTF" },
+	  .summary = "without kernel BTF: adds how long a system call was" },
 	{ RP_CODE("func_scount_tp", syscall_count_classic), RP_ON_TP("raw_syscalls", "sys_enter"),
-	  KERNEL_PROGRAM(FUNC_COUNTED), .summary = "counts system calls, without kernel BTF" },
+	  KERNEL_PROGRAM(FUNC_COUNTED), .summary = "without kernel BTF: counts system calls" },
 	RP_LIST_END,
 };
 

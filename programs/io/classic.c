@@ -160,9 +160,9 @@ static const struct io_config usual_config = { .common = PROGRAM_USUAL_CONFIG,
 const struct rp_program rp_io_classic_programs[] = {
 	{ RP_CODE("io_issue_tp", issue_lines), RP_ON_TP("block", "block_rq_issue"),
 	  CLASSIC_PROGRAM(IO_ISSUES),
-	  .summary = "notes when a request goes to its disk, without kernel BTF" },
+	  .summary = "without kernel BTF: notes when a request goes to its disk" },
 	{ RP_CODE("io_done_tp", complete_lines), RP_ON_TP("block", "block_rq_complete"),
 	  CLASSIC_PROGRAM(IO_ENDS),
-	  .summary = "counts a request that has ended, without kernel BTF" },
+	  .summary = "without kernel BTF: counts a request that has ended" },
 	RP_LIST_END,
 };

@@ -189,7 +189,7 @@ const struct rp_program rp_mem_faults_programs[] = {
 	  .summary = "adds up the pages that a fault takes" },
 	{ RP_CODE("fault_page_tp", page_classic), RP_ON_TP("kmem", "mm_page_alloc"),
 	  FAULT_PROGRAM(MEM_FAULT_PAGE),
-	  .summary = "adds up the pages that a fault takes, without kernel BTF" },
+	  .summary = "without kernel BTF: adds up the pages that a fault takes" },
 	{ RP_CODE("mem_fault_user", begin_lines), RP_ON_TP_BTF("page_fault_user"),
 	  FAULT_PROGRAM(MEM_FAULT_BEGIN), RP_NEEDS(RP_NEED_HOOK),
 	  .summary = "notes that user code begins to fault" },

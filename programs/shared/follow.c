@@ -100,7 +100,7 @@ const struct rp_program rp_follow_programs[] = {
 	  FOLLOW_PROGRAM(FOLLOW_FORK), .summary = "adds the children of profiled processes" },
 	{ RP_CODE("follow_fork_tp", follow_fork_classic), RP_ON_TP("sched", "sched_process_fork"),
 	  FOLLOW_PROGRAM(FOLLOW_FORK),
-	  .summary = "adds the children of profiled processes, without kernel BTF",
+	  .summary = "without kernel BTF: adds the children of profiled processes",
 	  .instead = "no BTF tracepoints: children are followed by a classic one" },
 	{ RP_CODE("follow_exit", follow_exit), RP_ON_TP_BTF("sched_process_free"),
 	  FOLLOW_PROGRAM(FOLLOW_EXIT), .optional = true,

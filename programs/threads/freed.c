@@ -47,6 +47,6 @@ const struct rp_program rp_offcpu_freed_programs[] = {
 	{ RP_CODE("offcpu_freed", freed_lines), ON_FREED, FREED_PROGRAM,
 	  .summary = "forgets a thread that is freed" },
 	{ RP_CODE("offcpu_freed_tp", freed_classic), ON_FREED_TP, FREED_PROGRAM,
-	  .summary = "forgets a thread that is freed, without kernel BTF" },
+	  .summary = "without kernel BTF: forgets a thread that is freed" },
 	RP_LIST_END,
 };

@@ -440,7 +440,7 @@ const struct rp_program rp_offcpu_programs[] = {
 	{ RP_CODE("offcpu_switch", offcpu_switch), RP_ON_TP_BTF("sched_switch"), OFFCPU_PROGRAM,
 	  .summary = "measures how long threads wait, and where" },
 	{ RP_CODE("offcpu_classic", offcpu_switch_classic), RP_ON_TP("sched", "sched_switch"),
-	  OFFCPU_PROGRAM, .summary = "measures how long threads wait, without kernel BTF",
+	  OFFCPU_PROGRAM, .summary = "without kernel BTF: measures how long threads wait",
 	  .instead = "no BTF tracepoints: sched_switch as a classic one" },
 	RP_LIST_END,
 };

@@ -158,6 +158,6 @@ const struct rp_program rp_offcpu_waking_programs[] = {
 	{ RP_CODE("offcpu_waking", waking), RP_ON_TP_BTF("sched_waking"), WAKING_PROGRAM,
 	  RP_NEEDS(RP_NEED_FEATURE(RP_HAS_TASK_REGS)), .summary = "notes who ends a wait" },
 	{ RP_CODE("waking_classic", waking_classic), RP_ON_TP("sched", "sched_waking"),
-	  WAKING_PROGRAM, .summary = "notes who ends a wait, without kernel BTF" },
+	  WAKING_PROGRAM, .summary = "without kernel BTF: notes who ends a wait" },
 	RP_LIST_END,
 };

@@ -135,6 +135,6 @@ const struct rp_program rp_wall_exec_programs[] = {
 	{ RP_CODE("wall_exec_tp", wall_exec_classic), RP_ON_TP("sched", "sched_process_exec"),
 	  .role = WALL_EXEC, RP_MAPS(rp_wall_maps, WALL_MAPS),
 	  RP_CONFIG(rp_wall_classic_usual_config), .code.frame = &exec_frame_layout,
-	  .summary = "tells when an exec gives a thread another id, without kernel BTF" },
+	  .summary = "without kernel BTF: tells when an exec gives a thread another id" },
 	RP_LIST_END,
 };
