@@ -82,6 +82,8 @@ run() {
 	timeout -k 5 "${RUN_TIMEOUT:-120}" "$@" >"$out" 2>"$err" </dev/null
 	status=$?
 }
+# pprof ARGS...: go tool pprof, which newer versions of Go build when it is first asked for: minutes on a busy machine.
+pprof() { RUN_TIMEOUT=500 run go tool pprof "$@"; }
 # recording ARGS...: begins `rawprof ARGS` and waits until it records, however busy the machine is; its process is in
 # $recorder. ARGS have -v, by which it says so.
 recording() {

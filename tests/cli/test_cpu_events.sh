@@ -54,7 +54,7 @@ is 'a system call: all of them' "$(total "$out")" 20
 lacks 'a system call: without the way to the tracepoint' "$out" '(perf_syscall|syscall_trace_e|syscall_exit_work)[^;]* [0-9]+$'
 if command -v go >/dev/null; then
 	run "$rawprof" cpu -e syscalls:sys_enter_clock_nanosleep -c 4 -o "$tmp/a.pb.gz" -- "$work/counted" 0 200 0
-	run go tool pprof -raw "$tmp/a.pb.gz"
+	pprof -raw "$tmp/a.pb.gz"
 	has 'pprof: samples, and the event' "$out" '^samples/count.* syscalls:sys_enter_clock_nanosleep/count'
 	has 'pprof: the period' "$out" '^Period: 4$'
 fi

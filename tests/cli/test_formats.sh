@@ -24,15 +24,15 @@ is 'folded: every line is a stack and a count' "$(grep -cvE '^[^;]+(;[^;]+)* [0-
 profile --format pprof -o "$tmp/p.pb.gz"
 if command -v go >/dev/null; then
 	export PPROF_TMPDIR=$tmp HOME=${HOME:-$tmp}
-	run go tool pprof -raw "$tmp/p.pb.gz"
+	pprof -raw "$tmp/p.pb.gz"
 	is 'pprof: go tool pprof reads it' "$status" 0
 	raw=$(awk '/^Samples:/ { s = 1; next } /^Locations/ { s = 0 } s && /^ +[0-9]+ +[0-9]+:/ { n += $1 } END { print n + 0 }' "$out")
 	is 'pprof: all that was kept' "$raw" "$kept"
 	has 'pprof: samples/count and cpu/nanoseconds' "$out" 'samples/count.*cpu/nanoseconds'
-	run go tool pprof -top -sample_index=samples "$tmp/p.pb.gz"
+	pprof -top -sample_index=samples "$tmp/p.pb.gz"
 	near 'pprof: share of work_60 in -top' \
 		"$(awk '$NF == "work_60" { sub(/%/, "", $2); sub(/%/, "", $5); print $5 }' "$out")" 60 5
-	run go tool pprof -traces "$tmp/p.pb.gz"
+	pprof -traces "$tmp/p.pb.gz"
 	has 'pprof: stacks' "$out" 'main'
 else
 	skip 'pprof' 'go is not installed'
@@ -48,7 +48,7 @@ main_of() {
 	has "$1: the main program" "$tmp/main.json" "\"main_module\":\"$(realpath "$work/split")\""
 	command -v go >/dev/null || return
 	run "$rawprof" cpu -F 999 --format pprof -o "$tmp/p.pb.gz" "${@:2}"
-	run go tool pprof -raw "$tmp/p.pb.gz"
+	pprof -raw "$tmp/p.pb.gz"
 	has "$1: the first mapping" "$out" "^1: 0x[0-9a-f/x]+ $(realpath "$work/split") "
 }
 main_of 'a symbolic link' -- "$tmp/bin/known-as" 0.2

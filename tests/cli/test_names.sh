@@ -104,7 +104,7 @@ else
 fi
 if command -v go >/dev/null; then
 	run "$rawprof" cpu --lines --inline -o "$tmp/p.pb.gz" -F 999 -- "$work/split" 1
-	run go tool pprof -lines -top "$tmp/p.pb.gz"
+	pprof -lines -top "$tmp/p.pb.gz"
 	has 'pprof: lines and inlined functions' "$out" "burn_until .*/work\\.h:$loop \\(inline\\)"
 else
 	skip 'pprof: lines' 'go is not installed'
