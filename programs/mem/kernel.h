@@ -62,10 +62,10 @@ struct mem_kernel_stats {
 /* Value of the map blocks, by address. */
 struct mem_kernel_block {
 	uint64_t size;
-	uint64_t hash; /* of the stack */
-	uint64_t time; /* CLOCK_MONOTONIC, ns; 0 unless config->timed */
-	uint32_t thread;
-	uint32_t payer; /* who pays for its place: programs/shared/share.h */
+	uint64_t hash;	 /* of the stack */
+	uint64_t time;	 /* CLOCK_MONOTONIC, ns; 0 unless config->timed */
+	uint32_t thread; /* 0 once the kernel has told of the block twice */
+	uint32_t payer;	 /* who pays for its place: programs/shared/share.h */
 };
 
 /* Value of the map caches, by the address of the name. */
