@@ -136,7 +136,14 @@ LABEL(queued),
 		ADD_REG(R1, R2),
 		LDX(DW, R0, R10, SWITCHES),
 		JEQ_REG(R1, R0, out),
-LABEL(moved), /* switched while we looked, maybe before the entry was there */
+		/*
+		 * It switched while we looked, maybe before the entry was there, which is put right
+		 * when it leaves next: if it ever does.
+		 */
+LABEL(moved),
+		LD_STATE(R1, R6),
+		AND(R1, THREAD_DEAD),
+		JEQ(R1, 0, out),
 		MAP_DELETE(threads, TID),
 		JA(out),
 LABEL(sleeps),
@@ -211,13 +218,18 @@ LABEL(lost), /* and counted as such, so it is an event too */
 	COUNT(stats, struct sched_stats, common.fired),
 	JA(out),
 
-	/* It is awake: an entry that no program has met yet will not be met. */
+	/*
+	 * It is awake: if no program has met the entry yet, it has a wait that nobody counts. The
+	 * entry stays, for a program may be at it.
+	 */
 LABEL(awake),
 	MAP_LOOKUP(threads, TID),
 	JEQ(R0, 0, counted),
-	LDX(DW, R1, R0, HASH),
-	JNE_REG(R1, R7, counted),
-	MAP_DELETE(threads, TID),
+	MOV_REG(R8, R0),
+	MOV_REG(R0, R7),
+	MOV(R1, 0),
+	ATOMIC_CMPXCHG(DW, R8, HASH, R1),
+	JNE_REG(R0, R7, counted),
 	JA(out),
 
 	/* The better stack takes the place of the other, unless the thread has been back. */

@@ -84,7 +84,7 @@ enum {
 static const struct asm_insn wall_lines[] = {
 	/*
 	 * wall_add(thread, until): it was waiting or queued so long. Adds that to the stack that it
-	 * left with.
+	 * left with, which is forgotten.
 	 */
 FUNC(wall_add),
 	MOV_REG(R6, R1),
@@ -108,6 +108,7 @@ LABEL(never_woken),
 LABEL(split),
 
 	LDX(DW, R1, R6, HASH),
+	ST(DW, R6, HASH, 0), /* at once: asleep.c takes away what nobody has counted */
 	JEQ(R1, 0, no_stack),
 	STX(DW, R10, ADD_HASH, R1),
 	WHEN(struct sched_config, common.stream),
@@ -144,7 +145,7 @@ LABEL(uncounted),
 	RING_RESERVE(events, sizeof(struct stack_record)),
 	JEQ(R0, 0, ring_full),
 	STACK_RECORD_CLEAR(R0),
-	LDX(DW, R1, R6, HASH),
+	LDX(DW, R1, R10, ADD_HASH),
 	STX(DW, R0, RECORD_HASH, R1),
 	LDX(DW, R1, R6, PID_TGID),
 	STX(DW, R0, RECORD_PID_TGID, R1),
@@ -185,7 +186,6 @@ FUNC(wall_back),
 	CALL_FUNC(wall_add),
 	LDX(DW, R1, R10, BACK_NOW),
 	STX(DW, R6, SINCE, R1),
-	ST(DW, R6, HASH, 0),
 	ST(DW, R6, WOKEN, 0),
 	ST(W, R6, PHASE, PHASE_ON_CPU),
 LABEL(out),
@@ -280,7 +280,7 @@ LABEL(sane),
 		MAP_DELETE(births, LEAVE_TID),
 	END,
 LABEL(old),
-	MAP_UPDATE(threads, LEAVE_TID, THREAD, BPF_ANY),
+	MAP_UPDATE(threads, LEAVE_TID, THREAD, BPF_NOEXIST), /* a visit of asleep.c may be faster */
 	MAP_LOOKUP(threads, LEAVE_TID),
 	JEQ(R0, 0, full),
 
