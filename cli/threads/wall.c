@@ -153,15 +153,24 @@ static int add_last(struct recording *rec, const struct sched_thread *t, struct 
 	return err ? err : record_stacks_add(rec->stacks, t->hash, value);
 }
 
+/* A visit took it for asleep, and it was not: nothing is known of it (programs/shared/asleep.c). */
+static bool is_unmet(const struct sched_thread *t)
+{
+	return t->phase == PHASE_WAITING && !t->hash && t->since == t->born;
+}
+
 static int take_thread(void *ctx, const void *key, const void *value)
 {
 	const struct sched_thread *t = value;
 	struct recording *rec = ctx;
 	struct wall *w = rec->ctx;
-	struct wall_thread *thread = wall_thread(&w->threads, t->pid_tgid);
+	struct wall_thread *thread;
 	int err;
 
 	(void)key;
+	if (is_unmet(t))
+		return 0;
+	thread = wall_thread(&w->threads, t->pid_tgid);
 	if (!thread)
 		return -ENOMEM;
 	memcpy(thread->comm, t->comm, sizeof(thread->comm));

@@ -116,7 +116,7 @@ FUNC(kernel_alloc),
 	LDX(W, R1, R0, offsetof(struct mem_kernel_block, thread)),
 	LDX(W, R2, R10, THREAD),
 	JNE_REG(R1, R2, reused),
-	ST(W, R0, offsetof(struct mem_kernel_block, thread), 0), /* the next time it is reused */
+	ST(W, R0, offsetof(struct mem_kernel_block, thread), -1), /* the next time it is reused */
 	LDX(W, R0, R10, PAYER),
 	INCLUDE(&give_back_part),
 	COUNT(stats, struct mem_kernel_stats, seen_twice),

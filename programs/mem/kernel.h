@@ -64,7 +64,7 @@ struct mem_kernel_block {
 	uint64_t size;
 	uint64_t hash;	 /* of the stack */
 	uint64_t time;	 /* CLOCK_MONOTONIC, ns; 0 unless config->timed */
-	uint32_t thread; /* 0 once the kernel has told of the block twice */
+	uint32_t thread; /* -1 once the kernel has told of the block twice */
 	uint32_t payer;	 /* who pays for its place: programs/shared/share.h */
 };
 

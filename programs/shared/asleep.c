@@ -91,7 +91,11 @@ LABEL(in_group),
 		FILTER_COMM(struct sched_config, common.comm, R10, COMM, out),
 	END,
 
-	/* Does it sleep, and in which state? */
+	/* Does it sleep, and in which state? What it leaves after this look is seen below. */
+	LD_FIELD(R0, R6, "task_struct", "nvcsw"),
+	LD_FIELD(R1, R6, "task_struct", "nivcsw"),
+	ADD_REG(R0, R1),
+	STX(DW, R10, SWITCHES, R0),
 	LD_STATE(R7, R6),
 	THREAD_STATE(R7, R1),
 	JSET(R7, THREAD_DEAD, out),
@@ -101,10 +105,6 @@ LABEL(in_group),
 	UNLESS(struct sched_config, everyone),
 		JEQ(R7, THREAD_RUNNABLE, out),
 	END,
-	LD_FIELD(R0, R6, "task_struct", "nvcsw"),
-	LD_FIELD(R1, R6, "task_struct", "nivcsw"),
-	ADD_REG(R0, R1),
-	STX(DW, R10, SWITCHES, R0),
 
 	/* What a new entry would be like. */
 	ZERO(THREAD, sizeof(struct sched_thread)),
@@ -136,16 +136,7 @@ LABEL(queued),
 		ADD_REG(R1, R2),
 		LDX(DW, R0, R10, SWITCHES),
 		JEQ_REG(R1, R0, out),
-		/*
-		 * It switched while we looked, maybe before the entry was there, which is put right
-		 * when it leaves next: if it ever does.
-		 */
-LABEL(moved),
-		LD_STATE(R1, R6),
-		AND(R1, THREAD_DEAD),
-		JEQ(R1, 0, out),
-		MAP_DELETE(threads, TID),
-		JA(out),
+		JA(moved),
 LABEL(sleeps),
 	END,
 	LDX(DW, R0, R10, SWITCHES),
@@ -218,18 +209,28 @@ LABEL(lost), /* and counted as such, so it is an event too */
 	COUNT(stats, struct sched_stats, common.fired),
 	JA(out),
 
-	/*
-	 * It is awake: if no program has met the entry yet, it has a wait that nobody counts. The
-	 * entry stays, for a program may be at it.
-	 */
+	/* It is awake: if no program has met the entry yet, it has a wait that nobody counts. */
 LABEL(awake),
 	MAP_LOOKUP(threads, TID),
 	JEQ(R0, 0, counted),
+	LDX(DW, R1, R0, SINCE),
+	LDX(DW, R2, R10, THREAD + SINCE),
+	JNE_REG(R1, R2, counted),
 	MOV_REG(R8, R0),
 	MOV_REG(R0, R7),
 	MOV(R1, 0),
 	ATOMIC_CMPXCHG(DW, R8, HASH, R1),
 	JNE_REG(R0, R7, counted),
+
+	/*
+	 * It switched while we looked, maybe before the entry was there. A program may be at the
+	 * entry, so it stays, and is put right when the thread leaves next: if it ever does.
+	 */
+LABEL(moved),
+	LD_STATE(R1, R6),
+	AND(R1, THREAD_DEAD),
+	JEQ(R1, 0, out),
+	MAP_DELETE(threads, TID),
 	JA(out),
 
 	/* The better stack takes the place of the other, unless the thread has been back. */

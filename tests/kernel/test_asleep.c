@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The visits of programs/shared/asleep.c find threads in the middle of everything: while they are
- * born, leave a CPU, come back, end. Whatever a visit changes, no switch is missing afterwards, and
- * none is counted twice. A recording of `wall` makes few visits; this one does nothing else.
+ * born, leave a CPU, sleep, wake, end. Whatever a visit changes, no switch is missing afterwards,
+ * and none is counted twice. A recording makes few visits; these do little else.
  */
 #include "test_loader.h"
 
@@ -13,21 +13,21 @@
 #include "record/recording.h"
 #include "record/stacks.h"
 
-enum { SECONDS = 3, THREADS = 8, LEAVES = 20 };
+enum { SECONDS = 3, THREADS = 8, LEAVES = 20, VISITS = 200 };
 
-/* ---- threads that are born and end all the time */
+/* ---- threads that are born, sleep for a while or a moment, and end */
 
-static void *live_shortly(void *unused)
+static void *live_shortly(void *number)
 {
 	for (int i = 0; i < LEAVES; i++) {
 		if (i % 2)
-			usleep(20);
+			usleep((uintptr_t)number % 2 ? 20 : 500);
 		else
 			sched_yield();
 		for (volatile int n = 0; n < 2000; n++)
 			;
 	}
-	return unused;
+	return NULL;
 }
 
 static void be_born(void)
@@ -35,25 +35,24 @@ static void be_born(void)
 	pthread_t thread[THREADS];
 
 	for (;;) {
-		for (int i = 0; i < THREADS; i++)
-			if (pthread_create(&thread[i], NULL, live_shortly, NULL))
+		for (uintptr_t i = 0; i < THREADS; i++)
+			if (pthread_create(&thread[i], NULL, live_shortly, (void *)i))
 				_exit(1);
 		for (int i = 0; i < THREADS; i++)
 			pthread_join(thread[i], NULL);
 	}
 }
 
-/* ---- a recording like that of `wall`, without samples */
+/* ---- recordings like those of `wall`, without samples, and of `offcpu` */
 
 static struct {
 	struct sched_config config;
-	struct sched_stats stats;
 	int visitor;
 	unsigned int visits;
 	uint64_t kept;
 } seen;
 
-static int attach(struct recording *rec)
+static int attach(struct recording *rec, const struct rp_program *list, uint32_t roles)
 {
 	struct sched_config none;
 	const struct rp_btf *btf;
@@ -62,7 +61,6 @@ static int attach(struct recording *rec)
 
 	if (err)
 		return err;
-	seen.config = rp_wall_usual_config;
 	seen.config.common = rec->config;
 	seen.config.state_argument = rp_btf_tracepoint_takes(btf, "sched_switch", 3, "") >= 0;
 	seen.config.state_renamed = !rp_btf_access(btf, "task_struct", "__state", &access, NULL);
@@ -71,90 +69,149 @@ static int attach(struct recording *rec)
 	err = record_asleep_load(rec, &seen.config, &seen.visitor);
 	if (!err)
 		err = record_attach(rec, rp_offcpu_freed_programs, RECORD_ALL_ROLES, &none);
-	return err ? err
-		   : record_attach(rec, rp_wall_programs, WALL_SWITCH | WALL_WAKEUP, &seen.config);
+	return err ? err : record_attach(rec, list, roles, &seen.config);
 }
 
-static int start(struct recording *rec)
+static int attach_wall(struct recording *rec)
+{
+	seen.config = rp_wall_usual_config;
+	return attach(rec, rp_wall_programs, WALL_SWITCH | WALL_WAKEUP);
+}
+
+static int attach_offcpu(struct recording *rec)
+{
+	seen.config = rp_offcpu_usual_config;
+	return attach(rec, rp_offcpu_programs, RECORD_ALL_ROLES);
+}
+
+static int open_gate(struct recording *rec)
 {
 	return record_stacks_gate(rec->stacks, SCHED_MAP_GATE, rp_monotonic_ns());
 }
 
-static int stop(struct recording *rec)
+static int close_gate(struct recording *rec)
 {
 	return record_stacks_gate(rec->stacks, SCHED_MAP_GATE, 0);
 }
 
-/* Once a second, for most of it. */
-static int visit(struct recording *rec)
-{
-	const uint64_t end = rp_monotonic_ns() + NS_PER_SECOND * 9 / 10;
-	int err = 0;
-
-	for (; !err && rp_monotonic_ns() < end; seen.visits++)
-		err = record_asleep_visit(rec, seen.visitor);
-	return err;
-}
-
+/* Who has left and is not back. */
 static int add_waiting(void *ctx, const void *key, const void *value)
 {
 	const struct sched_thread *thread = value;
 
 	(void)ctx;
 	(void)key;
-	seen.kept += thread->phase != PHASE_ON_CPU && thread->hash;
+	seen.kept += thread->hash != 0;
 	return 0;
 }
 
-static int collect(struct recording *rec)
+static int take_waiting(struct recording *rec)
 {
-	const struct stack *stack = NULL;
-	int err = record_stacks_stats(rec->stacks, &seen.stats);
-
-	while ((stack = record_stacks_next(rec->stacks, stack)))
-		if (stack->record->tag != WALL_ENDED)
-			seen.kept += stack->value[WALL_WEIGHT_COUNT] +
-				     stack->value[WALL_WEIGHT_PREEMPTED];
-	return err ? err : record_stacks_each(rec->stacks, SCHED_MAP_THREADS, add_waiting, NULL);
+	return record_stacks_each(rec->stacks, SCHED_MAP_THREADS, add_waiting, NULL);
 }
 
-static const struct record_profiler profiler = {
+/* Threads are met for the first time again and again. */
+static int visit(struct recording *rec)
+{
+	const uint64_t end = rp_monotonic_ns() + NS_PER_SECOND * 9 / 10;
+	int err = 0;
+
+	while (!err && rp_monotonic_ns() < end) {
+		for (int i = 0; !err && i < VISITS; i++, seen.visits++)
+			err = record_asleep_visit(rec, seen.visitor);
+		if (!err)
+			err = close_gate(rec);
+		rp_quiesce();
+		if (!err)
+			err = take_waiting(rec);
+		if (!err)
+			err = record_stacks_clear(rec->stacks, SCHED_MAP_THREADS);
+		if (!err)
+			err = open_gate(rec);
+	}
+	return err;
+}
+
+static const struct record_profiler wall = {
 	.command = "test",
 	.maps = rp_wall_maps,
 	.nmaps = SCHED_MAPS,
 	.thread_map = SCHED_MAP_THREADS,
-	.attach = attach,
-	.start = start,
-	.stop = stop,
+	.attach = attach_wall,
+	.start = open_gate,
+	.stop = close_gate,
 	.tick = visit,
-	.collect = collect,
+	.collect = take_waiting,
+};
+static const struct record_profiler offcpu = {
+	.command = "test",
+	.maps = rp_offcpu_maps,
+	.nmaps = SCHED_MAPS,
+	.thread_map = SCHED_MAP_THREADS,
+	.attach = attach_offcpu,
+	.start = open_gate,
+	.stop = close_gate,
+	.tick = visit,
+	.collect = take_waiting,
 };
 
-START_TEST(no_switch_is_missing)
+/* The second is a weight of wall alone: who had only to wait for a CPU. */
+static void add_stacks(const struct recording *rec, size_t second)
 {
-	const struct program_stats *common = &seen.stats.common;
-	const struct rp_program *unused;
-	uint32_t pid;
-	struct record_options options = { .pids = { &pid, 1 }, .duration = SECONDS };
+	const struct stack *stack = NULL;
+
+	while ((stack = record_stacks_next(rec->stacks, stack)))
+		if (!second || stack->record->tag != WALL_ENDED)
+			seen.kept += stack->value[0] + (second ? stack->value[second] : 0);
+}
+
+static void record_visits(const struct record_profiler *profiler, size_t second)
+{
+	struct sched_stats stats;
+	const struct program_stats *common = &stats.common;
+	uint32_t pid = (uint32_t)fork();
+	const struct record_options options = { .pids = { &pid, 1 }, .duration = SECONDS };
 	struct recording *rec;
 
-	if (!rp_has(RP_HAS_TP_BTF) || record_choose(rp_asleep_programs, 0, &unused))
-		skip_test("this kernel visits no threads");
-	pid = (uint32_t)fork();
 	if (!pid)
 		be_born();
 	capture_log();
-	ck_assert_msg(!record_new(&profiler, &options, &rec), "%s", log_text);
+	ck_assert_msg(!record_new(profiler, &options, &rec), "%s", log_text);
 	ck_assert_msg(!record_run(rec), "%s", log_text);
-	record_free(rec);
 	kill((pid_t)pid, SIGKILL);
 	waitpid((pid_t)pid, NULL, 0);
-	ck_assert_uint_gt(seen.visits, 10);
-	ck_assert_uint_gt(seen.kept, 0);
-	ck_assert_uint_gt(seen.stats.exited, 0);
+	ck_assert_int_eq(record_stacks_stats(rec->stacks, &stats), 0);
+	add_stacks(rec, second);
+	record_free(rec);
+	ck_assert_int_ge(seen.visitor, 0);
+	ck_assert_uint_gt(seen.visits, VISITS);
+	ck_assert_uint_gt(stats.asleep, 0);
+	ck_assert_uint_gt(stats.exited, 0);
 	ck_assert_uint_eq(common->fired, seen.kept + common->idle + common->filtered +
-						 common->ring_full + common->busy +
-						 seen.stats.exited + seen.stats.threads_full);
+						 common->ring_full + common->busy + stats.runnable +
+						 stats.state + stats.exited + stats.threads_full);
+}
+
+static bool visits_threads(void)
+{
+	const struct rp_program *unused;
+
+	return rp_has(RP_HAS_TP_BTF) && !record_choose(rp_asleep_programs, 0, &unused);
+}
+
+START_TEST(wall_misses_no_switch)
+{
+	if (!visits_threads())
+		skip_test("this kernel visits no threads");
+	record_visits(&wall, WALL_WEIGHT_PREEMPTED);
+}
+END_TEST
+
+START_TEST(offcpu_misses_no_switch)
+{
+	if (!visits_threads())
+		skip_test("this kernel visits no threads");
+	record_visits(&offcpu, 0);
 }
 END_TEST
 
@@ -163,7 +220,8 @@ int main(void)
 	Suite *suite = suite_create("visits");
 	TCase *tc = tcase_create("threads");
 
-	tcase_add_test(tc, no_switch_is_missing);
+	tcase_add_test(tc, wall_misses_no_switch);
+	tcase_add_test(tc, offcpu_misses_no_switch);
 	tcase_set_timeout(tc, 60);
 	suite_add_tcase(suite, tc);
 	return run_suite(suite);
