@@ -144,7 +144,7 @@ $(BUILD)/packed/%.o: $(BUILD)/packed/%.c
 # `make static` is to stay below 3.5 MB: what runs once in a while is small rather than fast, and nothing has tables to
 # be unwound by, which only debuggers would read, and they have those of -g.
 ifeq ($(origin CFLAGS),file)
-  FAST := bench/% base/hash base/grow $(addprefix unwind/,cfi table code_follow) symbolize/radix
+  FAST := bench/% base/hash base/grow $(addprefix unwind/,cfi table) symbolize/radix
   COLD := -Os
   LEAN := -fno-asynchronous-unwind-tables
 endif

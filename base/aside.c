@@ -272,12 +272,14 @@ void rp_wait_begin(struct rp_wait *w)
 	w->began_ns = rp_monotonic_ns();
 }
 
-void rp_wait_end(const struct rp_wait *w)
+uint64_t rp_wait_end(const struct rp_wait *w)
 {
 	const uint64_t took = rp_monotonic_ns() - w->began_ns;
 
-	if (took >= WAIT_NS && times_blocked() != w->blocked)
-		spent_ns += took;
+	if (took < WAIT_NS || times_blocked() == w->blocked)
+		return 0;
+	spent_ns += took;
+	return took;
 }
 
 uint64_t rp_aside_ns(void)

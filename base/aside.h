@@ -44,7 +44,8 @@ struct rp_wait {
 	long blocked; /* how often this thread had been */
 };
 void rp_wait_begin(struct rp_wait *w);
-void rp_wait_end(const struct rp_wait *w);
+/* So many ns have to be paid for: 0 mostly. */
+uint64_t rp_wait_end(const struct rp_wait *w);
 
 /* That this thread waited so, and that others spent on reading for it, ns. */
 uint64_t rp_aside_ns(void);

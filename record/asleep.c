@@ -48,7 +48,7 @@ int record_asleep_load(struct recording *rec, const struct sched_config *config,
 	}
 	c.common.of_task = 1;
 	c.common.vma = 0;
-	c.kept_locks = rp_fuse_is_served() && tells_locks();
+	c.kept_locks = tells_locks();
 	fd = record_load(rec, asleep, &c);
 	if (fd >= 0)
 		*program = fd;

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <rawprof/loader.h>
 #include "base/clock.h"
@@ -262,12 +263,17 @@ static uint64_t first_vaddr(const struct sym_object *o)
 }
 
 /* False: it has more symbols than may still be looked at; the next time begins with it. */
-static bool look_at(struct looking *l, const struct sym_proc_map *m, struct known_file *f)
+static bool look_at(struct looking *l, const struct sym_proc_map *m, const struct stat *st,
+		    struct known_file *f)
 {
 	const int fd = record_open_mapped(l->pid, m);
 	struct sym_object *object;
 	uint64_t symbols;
 
+	if (fd >= 0 && !record_is_that_file(fd, st)) {
+		close(fd);
+		return true;
+	}
 	if (fd < 0 || sym_object_open(&object, fd))
 		return true;
 	symbols = object->symbols[SYM_DYNSYM].count;
@@ -295,7 +301,7 @@ static const struct known_file *file_of(struct looking *l, const struct sym_proc
 	f = rp_hash_find(&l->c->files, &new);
 	if (f)
 		return f;
-	if (l->files++ == MOST_FILES || !look_at(l, m, &new))
+	if (l->files++ == MOST_FILES || !look_at(l, m, &st, &new))
 		return NULL;
 	f = rp_hash_add_within(&l->c->files, &new, LANGUAGE_MAX_FILES, &is_new);
 	if (f)

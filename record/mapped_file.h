@@ -3,6 +3,7 @@
 #ifndef RECORD_MAPPED_FILE_H
 #define RECORD_MAPPED_FILE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/stat.h>
 
@@ -32,6 +33,16 @@ static inline struct file_key record_file_key(const struct sym_proc_map *m, cons
 				  .size = (uint64_t)st->st_size,
 				  .changed_ns = (uint64_t)st->st_ctim.tv_sec * 1000000000u +
 						(uint64_t)st->st_ctim.tv_nsec };
+}
+
+/* Whether what was opened is what the key was made of: between the two a process may change it. */
+static inline bool record_is_that_file(int fd, const struct stat *st)
+{
+	struct stat now;
+
+	return !fstat(fd, &now) && now.st_dev == st->st_dev && now.st_ino == st->st_ino &&
+	       now.st_ctim.tv_sec == st->st_ctim.tv_sec &&
+	       now.st_ctim.tv_nsec == st->st_ctim.tv_nsec;
 }
 
 #endif

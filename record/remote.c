@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -16,8 +17,10 @@
 #include "symbolize/others.h"
 #include "symbolize/proc.h"
 
+#include "generated_time.h"
 #include "remote.h"
 #include "tables_read.h"
+#include "uid_share.h"
 
 /* Documentation/admin-guide/mm/pagemap.rst */
 #define PRESENT (1ULL << 63)
@@ -35,6 +38,40 @@ static bool is_aside(struct record_remote *r)
 		r->whose = sym_is_of_others("/proc", (uint32_t)r->pid, &r->uid) ? REMOTE_OF_OTHERS
 										: REMOTE_OURS;
 	return r->whose == REMOTE_OF_OTHERS;
+}
+
+/* ---- waiting */
+
+/*
+ * Whose lock kept us waiting pays for that (generated_time.h), and none of its processes is read
+ * until it has: there may be thousands of reads in one look.
+ */
+static _Thread_local struct generated_time kept;
+
+static uid_t payer_of(const struct record_remote *r)
+{
+	const uid_t uid = record_share_user((uint32_t)r->pid);
+
+	return sym_is_ours(uid) ? 0 : uid;
+}
+
+static bool has_paid(const struct record_remote *r)
+{
+	const uint64_t now = rp_monotonic_ns();
+
+	return kept.all_paid_ns <= now || record_generated_has_time(&kept, payer_of(r), now);
+}
+
+static void read_here(const struct record_remote *r, struct rp_aside *job)
+{
+	struct rp_wait wait;
+	uint64_t waited;
+
+	rp_wait_begin(&wait);
+	job->read(job);
+	waited = rp_wait_end(&wait);
+	if (waited)
+		record_generated_spent(&kept, payer_of(r), rp_monotonic_ns(), waited);
 }
 
 /* ---- the two files */
@@ -115,7 +152,7 @@ int record_remote_open_at(struct record_remote *r, int directory)
 		if (is_aside(r))
 			open_aside(&o, r->uid);
 		else
-			open_both(&o.job);
+			read_here(r, &o.job);
 		r->memory = o.memory;
 		r->pages = o.pages;
 		r->error = o.error;
@@ -177,6 +214,19 @@ struct looking {
 	uint64_t address;
 };
 
+/*
+ * A path may lead to another file by now, which is no way to one that the process itself may not
+ * read.
+ */
+static bool may_read(const struct record_remote *r, int fd)
+{
+	struct sym_proc_ids ids;
+	struct stat st;
+
+	return !fstat(fd, &st) && !sym_proc_ids("/proc", (uint32_t)r->pid, &ids) &&
+	       (st.st_mode & S_IROTH || st.st_uid == ids.uid || st.st_uid == ids.euid);
+}
+
 /* What the process has written itself would be there, if it is its own. */
 static int take_file(void *ctx, const struct sym_proc_map *m)
 {
@@ -189,6 +239,10 @@ static int take_file(void *ctx, const struct sym_proc_map *m)
 	fd = m->inode && m->path[0] == '/' ? record_open_mapped((uint32_t)l->r->pid, m) : -1;
 	if (fd < 0)
 		return 1;
+	if (!may_read(l->r, fd)) {
+		close(fd);
+		return 1;
+	}
 	if (l->r->nfiles >= REMOTE_FILES)
 		close(f->fd);
 	*f = (struct remote_file){ m->start, m->end, m->offset, fd };
@@ -293,7 +347,7 @@ static size_t read_some(struct record_remote *r, uint64_t address, char *to, siz
 	if (is_aside(r))
 		read_piece_aside(r, &p);
 	else
-		read_piece(&p.job);
+		read_here(r, &p.job);
 	if (p.error)
 		r->error = p.error;
 	else if (!p.got)
@@ -310,6 +364,10 @@ size_t record_remote_read_some(struct record_remote *r, uint64_t address, void *
 	r->error = EFAULT;
 	if (address >> 63 || n >> 63)
 		return 0;
+	if (!has_paid(r)) {
+		r->error = EBUSY;
+		return 0;
+	}
 	for (; done < n && got; done += got)
 		got = read_some(r, address + done, (char *)out + done, n - done);
 	return done;

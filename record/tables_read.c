@@ -194,21 +194,26 @@ static bool find_mapped(struct reading *r, const struct sym_proc_map *m, struct 
 struct mapped {
 	struct reading *r;
 	const struct sym_proc_map *m;
+	const struct stat *st;
 };
 
 static int open_again(void *ctx)
 {
 	const struct mapped *what = ctx;
+	const int fd = record_open_mapped(what->r->pid, what->m);
 
 	what->r->looked = true;
-	return record_open_mapped(what->r->pid, what->m);
+	if (fd < 0 || record_is_that_file(fd, what->st))
+		return fd;
+	close(fd);
+	return -ESTALE;
 }
 
 static void look_for_languages(struct reading *r, const struct sym_proc_map *m,
 			       const struct stat *st, uint64_t bias)
 {
 	const struct unwind_rule generated = record_generated_by(m->path);
-	struct mapped what = { r, m };
+	struct mapped what = { r, m, st };
 	const struct mapped_file file = { record_file_key(m, st), m, open_again, &what };
 
 	if (generated.kind)

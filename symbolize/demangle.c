@@ -36,6 +36,7 @@ struct sym_demangler {
 	struct hash_map known;
 	size_t names, given_up;
 	uint64_t spent; /* ns of CPU time, on names that might take long */
+	uint64_t asked; /* when there was the last of these */
 };
 
 enum outcome { NO_NAME, READABLE, GIVEN_UP };
@@ -46,6 +47,7 @@ enum {
 	NAME_US = 20000,     /* of CPU time; an honest name takes a few */
 	ALL_NS = 1000000000, /* for names that might take long, and for each of them: */
 	EACH_NS = 20000,
+	AGAIN = 50, /* and of all time that passes 2 %: a recording may last for weeks */
 	PIECES_MAX = 16 * SYM_DEMANGLED_MAX, /* some are empty */
 };
 
@@ -149,6 +151,14 @@ static enum outcome read_name(const char *mangled, bool in_time, struct text *t)
 	return READABLE;
 }
 
+static void pay_back(struct sym_demangler *d)
+{
+	const uint64_t now = rp_monotonic_ns(), paid = (now - d->asked) / AGAIN;
+
+	d->spent -= paid < d->spent ? paid : d->spent;
+	d->asked = now;
+}
+
 static enum outcome demangle(struct sym_demangler *d, const char *mangled, struct text *t)
 {
 	enum outcome outcome;
@@ -156,6 +166,7 @@ static enum outcome demangle(struct sym_demangler *d, const char *mangled, struc
 
 	if (!refers_to_itself(mangled))
 		return read_name(mangled, false, t);
+	pay_back(d);
 	if (d->spent > ALL_NS + (uint64_t)++d->names * EACH_NS)
 		return GIVEN_UP;
 	begin = rp_thread_cpu_ns();

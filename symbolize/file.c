@@ -13,6 +13,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "base/fuse.h"
 #include "base/grow.h"
 #include "base/lack.h"
 #include "debug.h"
@@ -58,7 +59,7 @@ static enum sym_file_kind kind_of(const char *path)
 static bool is_same_key(const struct sym_file *a, const struct sym_file *b)
 {
 	return a->path == b->path && a->dev == b->dev && a->inode == b->inode &&
-	       a->build_id_size == b->build_id_size &&
+	       a->outsider == b->outsider && a->build_id_size == b->build_id_size &&
 	       !memcmp(a->build_id, b->build_id, a->build_id_size);
 }
 
@@ -145,7 +146,7 @@ static bool has_two_devices(int fd)
 				    s.f_type == (__typeof__(s.f_type))OVERLAYFS_SUPER_MAGIC);
 }
 
-static bool is_same_file(const struct sym_file *f, int fd)
+static bool is_same_file(const struct sym_file *f, int fd, bool by_inode)
 {
 	struct stat st;
 
@@ -157,7 +158,29 @@ static bool is_same_file(const struct sym_file *f, int fd)
 		return false;
 	if (!f->inode)
 		return true; /* the build-id will tell */
-	return st.st_ino == f->inode && (st.st_dev == f->dev || has_two_devices(fd));
+	return st.st_ino == f->inode && (st.st_dev == f->dev || (by_inode && has_two_devices(fd)));
+}
+
+/*
+ * Where a process is of another user namespace, a user has mounted what is there, and can give a
+ * file any inode number: the C library's, and what is found by that would have its name for all.
+ * It is a file of that user's processes alone. The number of that one, or the same.
+ */
+static uint32_t number_for(struct sym_files *fs, uint32_t number, uint32_t pid)
+{
+	const struct sym_file *f = &fs->items[number];
+	struct sym_file key = {
+		.path = f->path, .dev = f->dev, .inode = f->inode, .build_id_size = f->build_id_size
+	};
+	struct sym_proc_ids ids;
+	uint32_t own;
+
+	if (f->kind != SYM_FILE || f->outsider || rp_is_our_user_namespace(fs->proc, pid) ||
+	    sym_proc_ids(fs->proc, pid, &ids))
+		return number;
+	memcpy(key.build_id, f->build_id, sizeof(key.build_id));
+	key.outsider = ids.uid;
+	return sym_files_add(fs, pid, &key, &own) ? number : own;
 }
 
 /*
@@ -167,8 +190,8 @@ static bool is_same_file(const struct sym_file *f, int fd)
  */
 enum { WAYS = 3 };
 
-static int open_way(const struct sym_files *fs, const struct sym_file *f, uint32_t pid,
-		    const struct sym_mapping *m, int way)
+static int open_anyones(const struct sym_files *fs, const struct sym_file *f, uint32_t pid,
+			const struct sym_mapping *m, int way, bool by_inode)
 {
 	int fd;
 
@@ -178,11 +201,19 @@ static int open_way(const struct sym_files *fs, const struct sym_file *f, uint32
 		fd = sym_proc_open_in_root(fs->proc, pid, f->path);
 	else
 		fd = sym_proc_follow_here(f->path);
-	if (fd >= 0 && !is_same_file(f, fd)) {
+	/* It cannot have left that namespace since, but may have entered one. */
+	by_inode = by_inode || f->outsider || way == 2 || rp_is_our_user_namespace(fs->proc, pid);
+	if (fd >= 0 && !is_same_file(f, fd, by_inode)) {
 		close(fd);
 		fd = -ENOENT;
 	}
 	return fd;
+}
+
+static int open_way(const struct sym_files *fs, const struct sym_file *f, uint32_t pid,
+		    const struct sym_mapping *m, int way)
+{
+	return open_anyones(fs, f, pid, m, way, false);
 }
 
 /* ---- what is in it */
@@ -226,6 +257,8 @@ struct sym_image *sym_files_image(struct sym_files *fs, uint32_t pid, const stru
 	struct sym_file *f = &fs->items[m->file];
 	int err = 0;
 
+	if (!f->settled)
+		f = &fs->items[number_for(fs, m->file, pid)];
 	if (f->image)
 		f->image->used = fs->age;
 	if (f->kind != SYM_FILE || f->settled || f->tries == MAX_TRIES ||
@@ -263,23 +296,29 @@ static bool is_installed(const char *path)
 int sym_files_open(const struct sym_files *fs, uint32_t pid, const struct sym_mapping *m)
 {
 	const struct sym_file *f = &fs->items[m->file];
-	int fd = open_way(fs, f, pid, m, 0);
+	const int fd = open_anyones(fs, f, pid, m, 0, true);
 
-	return fd >= 0 ? fd : open_way(fs, f, pid, m, 1);
+	return fd >= 0 ? fd : open_anyones(fs, f, pid, m, 1, true);
 }
 
-void sym_files_keep(struct sym_files *fs, uint32_t pid, const struct sym_mapping *m)
+uint32_t sym_files_keep(struct sym_files *fs, uint32_t pid, const struct sym_mapping *m)
 {
 	struct sym_file *f = &fs->items[m->file];
+	uint32_t number = m->file;
 	struct stat st;
 	int fd = -1;
 
 	if (f->kind != SYM_FILE || f->settled || f->reachable || f->fd >= 0)
-		return;
+		return number;
+	number = number_for(fs, number, pid);
+	f = &fs->items[number];
+	if (f->settled || f->fd >= 0)
+		return number;
 	f->reachable = is_installed(f->path) && !stat(f->path, &st) && S_ISREG(st.st_mode) &&
 		       (!f->inode || (st.st_ino == f->inode && st.st_dev == f->dev));
 	for (int way = 0; way < 2 && !f->reachable && fd < 0; way++)
 		fd = open_way(fs, f, pid, m, way);
 	if (fd >= 0)
 		sym_file_hold(fs, f, pid, fd);
+	return number;
 }

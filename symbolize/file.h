@@ -45,6 +45,7 @@ struct sym_file {
 	uint64_t dev, inode;
 	uint8_t build_id[SYM_BUILD_ID_MAX];
 	uint8_t build_id_size;
+	uid_t outsider; /* in another user namespace, of whose processes alone it is; 0: of all */
 	enum sym_file_kind kind;
 	bool settled;		 /* .image is all that will ever be known */
 	bool reachable;		 /* by its path, when last looked at */
@@ -120,16 +121,20 @@ enum { SYM_FILES_AGE = 6 };
 void sym_files_rest(struct sym_files *fs);
 
 /*
- * Opens the file behind @m, mapped by process @pid, in the process itself or in its root; it is the
- * same device and inode. Returns a descriptor or -1.
+ * Opens the file behind @m, mapped by process @pid, in the process itself or in its root, for that
+ * process alone: it is the same device and inode, or on an overlay the same inode. Returns a
+ * descriptor or a negative errno.
  */
 int sym_files_open(const struct sym_files *fs, uint32_t pid, const struct sym_mapping *m);
 
 /* The object with the debug data of @image, which a server may have; NULL if there is none. */
 const struct sym_object *sym_files_debug_data(struct sym_files *fs, struct sym_image *image);
 
-/* Opens the file behind @m if its path alone would not lead to it. */
-void sym_files_keep(struct sym_files *fs, uint32_t pid, const struct sym_mapping *m);
+/*
+ * Opens the file behind @m if its path alone would not lead to it. Its number from then on, which
+ * may be another one.
+ */
+uint32_t sym_files_keep(struct sym_files *fs, uint32_t pid, const struct sym_mapping *m);
 
 /*
  * Files that no mapping of @h is of any more are forgotten, their functions too, and so is every

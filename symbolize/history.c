@@ -357,3 +357,8 @@ int sym_history_each(struct sym_history *h, uint32_t pid,
 	}
 	return ret;
 }
+
+void sym_history_of_file(struct sym_history *h, const struct sym_mapping *m, uint32_t file)
+{
+	h->mappings[m - h->mappings].file = file;
+}

@@ -67,6 +67,9 @@ const char *sym_history_comm_at(struct sym_history *h, uint32_t tid, uint64_t ti
 int sym_history_each(struct sym_history *h, uint32_t pid,
 		     int (*fn)(void *ctx, const struct sym_mapping *m), void *ctx);
 
+/* It is of another file: @m is one that sym_history_each() has shown. */
+void sym_history_of_file(struct sym_history *h, const struct sym_mapping *m, uint32_t file);
+
 /* As in rawprof/symbolize.h. */
 int sym_history_prune(struct sym_history *h, uint64_t before,
 		      enum sym_wanted (*wanted)(void *ctx, uint32_t pid), void *ctx);

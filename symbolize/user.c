@@ -265,7 +265,7 @@ static int keep_mapping(void *ctx, const struct sym_mapping *m)
 
 	if (!goes_on(k->u, k->count++, &k->bytes))
 		return 1;
-	sym_files_keep(&k->u->files, m->pid, m);
+	sym_history_of_file(&k->u->history, m, sym_files_keep(&k->u->files, m->pid, m));
 	return 0;
 }
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <rawprof/symbolize.h>
 
@@ -245,6 +246,27 @@ START_TEST(test_dear)
 }
 END_TEST
 
+/* Whoever has used up all of the time has not for ever: a recording may last for weeks. */
+START_TEST(test_dear_once)
+{
+	char name[1024], kept[64];
+	size_t given_up;
+	int i = 0;
+
+	if (!sym_can_demangle())
+		return;
+	do {
+		given_up = sym_demangler_given_up(demangler);
+		snprintf(kept, sizeof(kept), "_Z1fP4a%03dS0_", i);
+		write_pairs(name, 100, i++);
+		sym_demangle(demangler, name);
+	} while (sym_demangle(demangler, kept) != kept && i < 1000);
+	ck_assert_uint_eq(sym_demangler_given_up(demangler), given_up + 2);
+	sleep(2);
+	ck_assert_str_eq(sym_demangle(demangler, "_Z1gP4leafS0_"), "g(leaf*, leaf*)");
+}
+END_TEST
+
 /* No bytes whatever make it fall over. */
 START_TEST(test_garbage)
 {
@@ -304,6 +326,7 @@ int main(void)
 	tcase_add_test(t, test_long_mangled_names_are_not_read);
 	tcase_add_test(t, test_garbage);
 	tcase_add_loop_test(t, test_dear, 0, 2 * sizeof(writers) / sizeof(*writers));
+	tcase_add_test(t, test_dear_once);
 	srunner_run_all(r, CK_NORMAL);
 	failed = srunner_ntests_failed(r);
 	srunner_free(r);
