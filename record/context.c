@@ -262,7 +262,10 @@ static uint64_t first_vaddr(const struct sym_object *o)
 	return 0;
 }
 
-/* False: it has more symbols than may still be looked at; the next time begins with it. */
+/*
+ * False: it has more symbols than may still be looked at; the next time begins with it. Or another
+ * file is there by now.
+ */
 static bool look_at(struct looking *l, const struct sym_proc_map *m, const struct stat *st,
 		    struct known_file *f)
 {
@@ -272,7 +275,7 @@ static bool look_at(struct looking *l, const struct sym_proc_map *m, const struc
 
 	if (fd >= 0 && !record_is_that_file(fd, st)) {
 		close(fd);
-		return true;
+		return false;
 	}
 	if (fd < 0 || sym_object_open(&object, fd))
 		return true;

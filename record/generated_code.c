@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* From the memory of a process to the table of the functions in it. */
 #include <elf.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,16 +23,21 @@ enum {
 	PAGE = 4096,
 };
 
-/* Pages that were never written to are left zero. False: none is to be had. */
-static bool read_code(uint32_t pid, uint64_t start, uint8_t *code, size_t n)
+/* Pages that were never written to are left zero. False: none is to be had, or not now. */
+static bool read_code(uint32_t pid, uint64_t start, uint8_t *code, size_t n, bool *waits)
 {
 	struct record_remote memory = { .pid = (pid_t)pid };
-	bool any = false;
+	bool any = false, is_late = false;
 
-	for (size_t at = 0; at < n; at += PAGE)
-		any |= record_remote_read(&memory, start + at, code + at, PAGE);
+	for (size_t at = 0; at < n && !is_late; at += PAGE) {
+		const bool is_read = record_remote_read(&memory, start + at, code + at, PAGE);
+
+		any |= is_read;
+		is_late = !is_read && memory.error == EBUSY;
+	}
 	record_remote_close(&memory);
-	return any;
+	*waits |= is_late;
+	return any && !is_late;
 }
 
 /* What is known of a piece of code; what was computed, unless that is NULL, comes first. */
@@ -201,7 +207,7 @@ const struct stored_file *record_generated_code(struct record_table_store *s, ui
 		return NULL;
 	code = calloc(1, bytes);
 	row = calloc(ROWS, sizeof(*row));
-	if (code && row && read_code(pid, start, code, bytes)) {
+	if (code && row && read_code(pid, start, code, bytes, waits)) {
 		struct found f = { .row = row, .n = record_generated_rows(code, bytes, row, ROWS) };
 
 		if (computing)

@@ -33,6 +33,8 @@ struct generated_time {
  * user alone 133, and all of them 400.
  */
 bool record_generated_has_time(struct generated_time *t, uint32_t uid, uint64_t now);
+/* Nobody owes anything: everybody has time. */
+bool record_generated_is_paid(const struct generated_time *t, uint64_t now);
 void record_generated_spent(struct generated_time *t, uint32_t uid, uint64_t now, uint64_t spent);
 
 #endif

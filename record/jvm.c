@@ -253,15 +253,12 @@ bool record_jvm_may_start(void)
 static struct known_file *find_file(struct record_jvm *j, const struct mapped_file *file, uid_t uid)
 {
 	const struct known_file key = { .key = file->key, .uid = uid };
-	bool is_new;
-	struct known_file *f = rp_hash_add_within(&j->files, &key, LANGUAGE_MAX_FILES, &is_new);
+	int fd;
+	struct known_file *f = record_known_file(&j->files, &key, file, &fd);
 
-	if (f && is_new) {
-		const int fd = file->open(file->ctx);
-
-		f->is_one = fd >= 0 && record_jvm_find_tables(fd, &f->tables);
-	}
-	return f && f->is_one ? f : NULL; /* without memory its frames stay native */
+	if (f && fd >= 0)
+		f->is_one = record_jvm_find_tables(fd, &f->tables);
+	return f && f->is_one ? f : NULL; /* or its frames stay native */
 }
 
 static bool read_layout(struct known_file *f, const struct jvm_memory *m, const char *path)
@@ -269,7 +266,7 @@ static bool read_layout(struct known_file *f, const struct jvm_memory *m, const 
 	const char *missing = NULL;
 	const int err = record_jvm_read_layout(m, &f->tables, &f->layout, &missing);
 
-	f->is_unknown = err == -ENOENT && ++f->tries == MOST_TRIES;
+	f->is_unknown = err == -ENOENT && m->remote->error != EBUSY && ++f->tries == MOST_TRIES;
 	if (f->is_unknown)
 		rp_log(record_unknown_level(),
 		       "%s of user %u: Java %u does not say where it has %s (17 to 22, 25, 26 do): "

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
+#include "base/hash.h"
 #include "symbolize/proc.h"
 
 /*
@@ -35,14 +36,14 @@ static inline struct file_key record_file_key(const struct sym_proc_map *m, cons
 						(uint64_t)st->st_ctim.tv_nsec };
 }
 
-/* Whether what was opened is what the key was made of: between the two a process may change it. */
-static inline bool record_is_that_file(int fd, const struct stat *st)
-{
-	struct stat now;
+/*
+ * What @files has of it, by @key. What it has not is opened, *fd, and added, all zeroes: not a file
+ * that cannot be opened now, which the next process may have as well. NULL: there is none of it.
+ */
+void *record_known_file(struct hash_map *files, const void *key, const struct mapped_file *file,
+			int *fd);
 
-	return !fstat(fd, &now) && now.st_dev == st->st_dev && now.st_ino == st->st_ino &&
-	       now.st_ctim.tv_sec == st->st_ctim.tv_sec &&
-	       now.st_ctim.tv_nsec == st->st_ctim.tv_nsec;
-}
+/* Whether what was opened is what the key was made of: between the two a process may change it. */
+bool record_is_that_file(int fd, const struct stat *st);
 
 #endif

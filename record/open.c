@@ -16,6 +16,7 @@
 #include "programs/shared/follow.h"
 #include "symbolize/others.h"
 #include "recording.h"
+#include "remote.h"
 #include "system.h"
 
 /*
@@ -318,6 +319,7 @@ static int open_programs(struct recording *rec)
 
 	if (!err && rec->config.managed_bytes)
 		err = record_name_share_open(&rec->name_share);
+	record_remote_is_named(rec->looks.is_free);
 	if (rec->name_share && rec->looks.is_free)
 		record_name_share_named(rec->name_share);
 	if (!err && rec->config.managed_bytes)

@@ -104,7 +104,7 @@ static void look_at(struct record_published *p, struct known_file *f, const char
 	struct sym_object *object;
 	unsigned int version;
 
-	if (fd < 0 || sym_object_open(&object, fd))
+	if (sym_object_open(&object, fd))
 		return;
 	version = object->is64 && object->machine == EM_X86_64 ? record_go_version(object) : 0;
 	for (size_t i = 0; version && i < sizeof(layouts) / sizeof(layouts[0]); i++)
@@ -123,13 +123,14 @@ static void look_at(struct record_published *p, struct known_file *f, const char
 void record_published_mapped(struct record_published *p, const struct mapped_file *file,
 			     struct published_process *out)
 {
-	bool is_new = false;
-	struct known_file *f = p->wanted.go ? rp_hash_add_within(&p->files, &file->key,
-								 LANGUAGE_MAX_FILES, &is_new)
-					    : NULL;
+	struct known_file *f;
+	int fd;
 
-	if (f && is_new)
-		look_at(p, f, file->map->path, file->open(file->ctx));
+	if (!p->wanted.go)
+		return;
+	f = record_known_file(&p->files, &file->key, file, &fd);
+	if (f && fd >= 0)
+		look_at(p, f, file->map->path, fd);
 	if (f && f->what.kind != PUBLISHED_NONE)
 		*out = f->what;
 }

@@ -81,8 +81,6 @@ static void look_at(struct record_python *p, struct known_file *f, const char *p
 {
 	const uid_t owner = record_share_owner(fd);
 
-	if (fd < 0)
-		return;
 	record_python_read_file(fd, path, &f->file);
 	if (f->file.layout.version)
 		f->layout = publish(p, &f->file.layout, owner);
@@ -93,15 +91,15 @@ void record_python_mapped(struct record_python *p, const struct mapped_file *fil
 {
 	const char *path = file->map->path;
 	struct known_file *f;
-	bool is_new;
+	int fd;
 
 	if (!has_name(path))
 		return;
-	f = rp_hash_add_within(&p->files, &file->key, LANGUAGE_MAX_FILES, &is_new);
+	f = record_known_file(&p->files, &file->key, file, &fd);
 	if (!f)
-		return; /* without memory its frames stay native */
-	if (is_new)
-		look_at(p, f, path, file->open(file->ctx));
+		return; /* its frames stay native */
+	if (fd >= 0)
+		look_at(p, f, path, fd);
 	if (!f->layout)
 		return;
 	*out = (struct python_process){ .layout = f->layout,

@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,22 +48,33 @@ static bool is_aside(struct record_remote *r)
  * until it has: there may be thousands of reads in one look.
  */
 static _Thread_local struct generated_time kept;
+static atomic_bool is_of_named;
 
-static uid_t payer_of(const struct record_remote *r)
+void record_remote_is_named(bool is_named)
 {
-	const uid_t uid = record_share_user((uint32_t)r->pid);
-
-	return sym_is_ours(uid) ? 0 : uid;
+	is_of_named = is_named;
 }
 
-static bool has_paid(const struct record_remote *r)
+static uid_t payer_of(struct record_remote *r)
+{
+	if (!r->is_payer_known) {
+		r->payer = record_share_user((uint32_t)r->pid);
+		if (sym_is_ours(r->payer))
+			r->payer = 0;
+	}
+	r->is_payer_known = true;
+	return r->payer;
+}
+
+static bool has_paid(struct record_remote *r)
 {
 	const uint64_t now = rp_monotonic_ns();
 
-	return kept.all_paid_ns <= now || record_generated_has_time(&kept, payer_of(r), now);
+	return record_generated_is_paid(&kept, now) ||
+	       record_generated_has_time(&kept, payer_of(r), now);
 }
 
-static void read_here(const struct record_remote *r, struct rp_aside *job)
+static void read_here(struct record_remote *r, struct rp_aside *job)
 {
 	struct rp_wait wait;
 	uint64_t waited;
@@ -70,6 +82,7 @@ static void read_here(const struct record_remote *r, struct rp_aside *job)
 	rp_wait_begin(&wait);
 	job->read(job);
 	waited = rp_wait_end(&wait);
+	kept.is_named = is_of_named;
 	if (waited)
 		record_generated_spent(&kept, payer_of(r), rp_monotonic_ns(), waited);
 }
@@ -344,10 +357,13 @@ static size_t read_some(struct record_remote *r, uint64_t address, char *to, siz
 			   .n = n,
 			   .to = to };
 
-	if (is_aside(r))
+	if (is_aside(r)) {
 		read_piece_aside(r, &p);
-	else
+	} else { /* the kernel takes the lock for each page anew */
+		if (p.n > page_bytes() - address % page_bytes())
+			p.n = page_bytes() - address % page_bytes();
 		read_here(r, &p.job);
+	}
 	if (p.error)
 		r->error = p.error;
 	else if (!p.got)
@@ -364,12 +380,13 @@ size_t record_remote_read_some(struct record_remote *r, uint64_t address, void *
 	r->error = EFAULT;
 	if (address >> 63 || n >> 63)
 		return 0;
-	if (!has_paid(r)) {
-		r->error = EBUSY;
-		return 0;
-	}
-	for (; done < n && got; done += got)
+	for (; done < n && got; done += got) {
+		if (!has_paid(r)) {
+			r->error = EBUSY;
+			break;
+		}
 		got = read_some(r, address + done, (char *)out + done, n - done);
+	}
 	return done;
 }
 

@@ -31,10 +31,15 @@ struct record_remote {
 	int error; /* of the last read that failed */
 	enum { REMOTE_NOT_ASKED, REMOTE_OURS, REMOTE_OF_OTHERS } whose;
 	uid_t uid; /* of others */
+	bool is_payer_known;
+	uid_t payer; /* for keeping us waiting; 0: it is ours or root's */
 	struct remote_file files[REMOTE_FILES];
 	uint32_t nfiles;	    /* of all times: the oldest goes first */
 	uint64_t since_ns, look_ns; /* since when it is open; spent on looking for files */
 };
+
+/* Of a process that was named: that is worth waiting for (generated_time.h). */
+void record_remote_is_named(bool is_named);
 
 /* Opens it now, by a descriptor of the process's directory in /proc: 0, or a negative errno. */
 int record_remote_open_at(struct record_remote *r, int directory);

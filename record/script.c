@@ -82,8 +82,6 @@ static uint32_t publish(struct record_script *p, const struct script_layout *lay
 
 static void look_at(struct record_script *p, struct known_file *f, const char *path, int fd)
 {
-	if (fd < 0)
-		return;
 	record_script_read_file(fd, path, language_of(path), &f->file);
 	if (f->file.layout)
 		f->layout = publish(p, f->file.layout);
@@ -94,15 +92,15 @@ void record_script_mapped(struct record_script *p, const struct mapped_file *fil
 {
 	const char *path = file->map->path;
 	struct known_file *f;
-	bool is_new;
+	int fd;
 
 	if (language_of(path) == SCRIPT_NONE)
 		return;
-	f = rp_hash_add_within(&p->files, &file->key, LANGUAGE_MAX_FILES, &is_new);
+	f = record_known_file(&p->files, &file->key, file, &fd);
 	if (!f)
-		return; /* without memory its frames stay native */
-	if (is_new)
-		look_at(p, f, path, file->open(file->ctx));
+		return; /* its frames stay native */
+	if (fd >= 0)
+		look_at(p, f, path, fd);
 	if (!f->layout)
 		return;
 	if (f->file.generated.kind)

@@ -101,7 +101,7 @@ static bool place(struct record_v8 *p, struct sym_v8_layout *l, uid_t owner, uin
 /* Its number + 1; 0: it has none, or there is no room. */
 static uint32_t look_at(struct record_v8 *p, const char *path, int fd)
 {
-	struct sym_v8_layout *l = fd < 0 ? NULL : calloc(1, sizeof(*l));
+	struct sym_v8_layout *l = calloc(1, sizeof(*l));
 	const uid_t owner = record_share_owner(fd);
 	uint32_t number = 0;
 
@@ -161,15 +161,15 @@ void record_v8_mapped(struct record_v8 *p, uint32_t pid, const struct mapped_fil
 	const struct sym_proc_map *m = file->map;
 	struct known_process *process;
 	struct known_file *f;
-	bool is_new;
+	int fd;
 
 	if (!record_v8_is_named(m->path))
 		return;
-	f = rp_hash_add_within(&p->files, &file->key, LANGUAGE_MAX_FILES, &is_new);
+	f = record_known_file(&p->files, &file->key, file, &fd);
 	if (!f)
-		return; /* without memory its frames stay native */
-	if (is_new)
-		f->layout = look_at(p, m->path, file->open(file->ctx));
+		return; /* its frames stay native */
+	if (fd >= 0)
+		f->layout = look_at(p, m->path, fd);
 	process = f->layout ? rp_hash_add(&p->processes, &pid) : NULL;
 	if (!process)
 		return;

@@ -4,20 +4,19 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
-#include "base/fuse.h"
 #include "base/grow.h"
 #include "base/lack.h"
+#include "base/subuid.h"
 #include "debug.h"
 #include "file.h"
+#include "others.h"
 #include "proc.h"
 
 enum { MAX_TRIES = 8 };
@@ -59,13 +58,13 @@ static enum sym_file_kind kind_of(const char *path)
 static bool is_same_key(const struct sym_file *a, const struct sym_file *b)
 {
 	return a->path == b->path && a->dev == b->dev && a->inode == b->inode &&
-	       a->outsider == b->outsider && a->build_id_size == b->build_id_size &&
+	       a->finder == b->finder && a->build_id_size == b->build_id_size &&
 	       !memcmp(a->build_id, b->build_id, a->build_id_size);
 }
 
 uint32_t sym_file_hash(const struct sym_file *f)
 {
-	const uint64_t parts[] = { (uintptr_t)f->path, f->dev, f->inode };
+	const uint64_t parts[] = { (uintptr_t)f->path, f->dev, f->inode, f->finder };
 
 	return rp_hash_bytes(parts, sizeof(parts)) ^ rp_hash_bytes(f->build_id, f->build_id_size);
 }
@@ -137,50 +136,24 @@ int sym_files_add(struct sym_files *fs, uint32_t pid, const struct sym_file *key
 
 /* ---- where it is */
 
-/* Some file systems show one device in mappings and another in stat(2). */
-static bool has_two_devices(int fd)
-{
-	struct statfs s;
+enum match { OTHER, BY_INODE, SAME };
 
-	return !fstatfs(fd, &s) && (s.f_type == (__typeof__(s.f_type))BTRFS_SUPER_MAGIC ||
-				    s.f_type == (__typeof__(s.f_type))OVERLAYFS_SUPER_MAGIC);
-}
-
-static bool is_same_file(const struct sym_file *f, int fd, bool by_inode)
+/* On an overlay or btrfs mappings show another device. */
+static enum match match_of(const struct sym_file *f, int fd)
 {
 	struct stat st;
 
 	if (fstat(fd, &st)) {
 		rp_lack(-errno, f->path);
-		return false;
+		return OTHER;
 	}
 	if (!S_ISREG(st.st_mode))
-		return false;
+		return OTHER;
 	if (!f->inode)
-		return true; /* the build-id will tell */
-	return st.st_ino == f->inode && (st.st_dev == f->dev || (by_inode && has_two_devices(fd)));
-}
-
-/*
- * Where a process is of another user namespace, a user has mounted what is there, and can give a
- * file any inode number: the C library's, and what is found by that would have its name for all.
- * It is a file of that user's processes alone. The number of that one, or the same.
- */
-static uint32_t number_for(struct sym_files *fs, uint32_t number, uint32_t pid)
-{
-	const struct sym_file *f = &fs->items[number];
-	struct sym_file key = {
-		.path = f->path, .dev = f->dev, .inode = f->inode, .build_id_size = f->build_id_size
-	};
-	struct sym_proc_ids ids;
-	uint32_t own;
-
-	if (f->kind != SYM_FILE || f->outsider || rp_is_our_user_namespace(fs->proc, pid) ||
-	    sym_proc_ids(fs->proc, pid, &ids))
-		return number;
-	memcpy(key.build_id, f->build_id, sizeof(key.build_id));
-	key.outsider = ids.uid;
-	return sym_files_add(fs, pid, &key, &own) ? number : own;
+		return SAME; /* the build-id will tell */
+	if (st.st_ino != f->inode)
+		return OTHER;
+	return st.st_dev == f->dev ? SAME : sym_proc_has_two_devices(fd) ? BY_INODE : OTHER;
 }
 
 /*
@@ -190,8 +163,8 @@ static uint32_t number_for(struct sym_files *fs, uint32_t number, uint32_t pid)
  */
 enum { WAYS = 3 };
 
-static int open_anyones(const struct sym_files *fs, const struct sym_file *f, uint32_t pid,
-			const struct sym_mapping *m, int way, bool by_inode)
+static int open_way(const struct sym_files *fs, const struct sym_file *f, uint32_t pid,
+		    const struct sym_mapping *m, int way, enum match *match)
 {
 	int fd;
 
@@ -201,19 +174,60 @@ static int open_anyones(const struct sym_files *fs, const struct sym_file *f, ui
 		fd = sym_proc_open_in_root(fs->proc, pid, f->path);
 	else
 		fd = sym_proc_follow_here(f->path);
-	/* It cannot have left that namespace since, but may have entered one. */
-	by_inode = by_inode || f->outsider || way == 2 || rp_is_our_user_namespace(fs->proc, pid);
-	if (fd >= 0 && !is_same_file(f, fd, by_inode)) {
+	*match = fd < 0 ? OTHER : match_of(f, fd);
+	if (fd >= 0 && *match == OTHER) {
 		close(fd);
 		fd = -ENOENT;
 	}
 	return fd;
 }
 
-static int open_way(const struct sym_files *fs, const struct sym_file *f, uint32_t pid,
-		    const struct sym_mapping *m, int way)
+/*
+ * Users can give a file any inode number, that of the C library: on an overlay in a namespace of
+ * theirs, or in a subvolume of btrfs. So what is found by that is everybody's only if it is root's
+ * process that leads there, or the path here leads to a file of root's.
+ */
+static bool is_trusted(const struct sym_files *fs, uint32_t pid, int way, int fd)
 {
-	return open_anyones(fs, f, pid, m, way, false);
+	struct sym_proc_ids ids;
+	struct stat st;
+
+	if (way == 2)
+		return !fstat(fd, &st) && (!st.st_uid || sym_is_ours(st.st_uid));
+	return !sym_proc_ids(fs->proc, pid, &ids) && (!ids.uid || sym_is_ours(ids.uid));
+}
+
+/* The same of a file that all may be led to by it, or by that user's processes. */
+static int open_for_all(const struct sym_files *fs, struct sym_file *f, uint32_t pid,
+			const struct sym_mapping *m, int way)
+{
+	enum match match;
+	const int fd = open_way(fs, f, pid, m, way, &match);
+
+	if (fd < 0 || match == SAME || f->finder || is_trusted(fs, pid, way, fd))
+		return fd;
+	close(fd);
+	f->elsewhere = true;
+	return -ENOENT;
+}
+
+/* Where else it may be found: the one that is of this user's processes alone. False: nowhere. */
+static bool find_own(struct sym_files *fs, uint32_t pid, uint32_t *number)
+{
+	const struct sym_file *f = &fs->items[*number];
+	struct sym_file key = {
+		.path = f->path, .dev = f->dev, .inode = f->inode, .build_id_size = f->build_id_size
+	};
+	uint32_t own;
+
+	if (!f->elsewhere || !sym_is_of_others(fs->proc, pid, &key.finder))
+		return false;
+	memcpy(key.build_id, f->build_id, sizeof(key.build_id));
+	key.finder = rp_subuid_first(key.finder);
+	if (sym_files_add(fs, pid, &key, &own) || fs->items[own].kind != SYM_FILE)
+		return false;
+	*number = own;
+	return true;
 }
 
 /* ---- what is in it */
@@ -252,25 +266,19 @@ static void try_fd(struct sym_files *fs, struct sym_file *f, uint32_t pid, int f
 		rp_lack(err, f->path);
 }
 
-struct sym_image *sym_files_image(struct sym_files *fs, uint32_t pid, const struct sym_mapping *m)
+static void try_ways(struct sym_files *fs, struct sym_file *f, uint32_t pid,
+		     const struct sym_mapping *m)
 {
-	struct sym_file *f = &fs->items[m->file];
 	int err = 0;
 
-	if (!f->settled)
-		f = &fs->items[number_for(fs, m->file, pid)];
-	if (f->image)
-		f->image->used = fs->age;
-	if (f->kind != SYM_FILE || f->settled || f->tries == MAX_TRIES ||
-	    (f->tries && f->last_pid == pid))
-		return f->image;
+	if (f->tries == MAX_TRIES || (f->tries && f->last_pid == pid))
+		return;
 	f->tries++;
 	f->last_pid = pid;
-	if (f->fd >= 0) {
+	if (f->fd >= 0)
 		try_fd(fs, f, pid, sym_file_release(fs, f));
-	}
 	for (int way = 0; way < WAYS && !f->settled; way++) {
-		int fd = open_way(fs, f, pid, m, way);
+		const int fd = open_for_all(fs, f, pid, m, way);
 
 		if (fd >= 0)
 			try_fd(fs, f, pid, fd);
@@ -279,6 +287,23 @@ struct sym_image *sym_files_image(struct sym_files *fs, uint32_t pid, const stru
 	}
 	if (!f->settled)
 		rp_lack(err, f->path);
+}
+
+struct sym_image *sym_files_image(struct sym_files *fs, uint32_t pid, const struct sym_mapping *m)
+{
+	uint32_t number = m->file;
+	struct sym_file *f = &fs->items[number];
+
+	if (f->kind == SYM_FILE && !f->settled && !find_own(fs, pid, &number)) {
+		try_ways(fs, f, pid, m);
+		if (!f->settled)
+			find_own(fs, pid, &number);
+	}
+	f = &fs->items[number]; /* there may be one more, and all of them have moved */
+	if (number != m->file && !f->settled)
+		try_ways(fs, f, pid, m);
+	if (f->image)
+		f->image->used = fs->age;
 	return f->image;
 }
 
@@ -296,29 +321,41 @@ static bool is_installed(const char *path)
 int sym_files_open(const struct sym_files *fs, uint32_t pid, const struct sym_mapping *m)
 {
 	const struct sym_file *f = &fs->items[m->file];
-	const int fd = open_anyones(fs, f, pid, m, 0, true);
+	enum match unused;
+	const int fd = open_way(fs, f, pid, m, 0, &unused);
 
-	return fd >= 0 ? fd : open_anyones(fs, f, pid, m, 1, true);
+	return fd >= 0 ? fd : open_way(fs, f, pid, m, 1, &unused);
+}
+
+static void keep(struct sym_files *fs, struct sym_file *f, uint32_t pid,
+		 const struct sym_mapping *m)
+{
+	struct stat st;
+	int fd = -1;
+
+	f->reachable = is_installed(f->path) && !stat(f->path, &st) && S_ISREG(st.st_mode) &&
+		       (!f->inode || (st.st_ino == f->inode && st.st_dev == f->dev));
+	for (int way = 0; way < 2 && !f->reachable && fd < 0; way++)
+		fd = open_for_all(fs, f, pid, m, way);
+	if (fd >= 0)
+		sym_file_hold(fs, f, pid, fd);
+}
+
+static bool is_wanted(const struct sym_file *f)
+{
+	return f->kind == SYM_FILE && !f->settled && !f->reachable && f->fd < 0;
 }
 
 uint32_t sym_files_keep(struct sym_files *fs, uint32_t pid, const struct sym_mapping *m)
 {
-	struct sym_file *f = &fs->items[m->file];
 	uint32_t number = m->file;
-	struct stat st;
-	int fd = -1;
 
-	if (f->kind != SYM_FILE || f->settled || f->reachable || f->fd >= 0)
-		return number;
-	number = number_for(fs, number, pid);
-	f = &fs->items[number];
-	if (f->settled || f->fd >= 0)
-		return number;
-	f->reachable = is_installed(f->path) && !stat(f->path, &st) && S_ISREG(st.st_mode) &&
-		       (!f->inode || (st.st_ino == f->inode && st.st_dev == f->dev));
-	for (int way = 0; way < 2 && !f->reachable && fd < 0; way++)
-		fd = open_way(fs, f, pid, m, way);
-	if (fd >= 0)
-		sym_file_hold(fs, f, pid, fd);
+	if (is_wanted(&fs->items[number]) && !find_own(fs, pid, &number)) {
+		keep(fs, &fs->items[number], pid, m);
+		if (is_wanted(&fs->items[number]))
+			find_own(fs, pid, &number);
+	}
+	if (number != m->file && is_wanted(&fs->items[number]))
+		keep(fs, &fs->items[number], pid, m);
 	return number;
 }

@@ -45,7 +45,8 @@ struct sym_file {
 	uint64_t dev, inode;
 	uint8_t build_id[SYM_BUILD_ID_MAX];
 	uint8_t build_id_size;
-	uid_t outsider; /* in another user namespace, of whose processes alone it is; 0: of all */
+	uid_t finder;	/* of whose processes alone it is; 0: of all */
+	bool elsewhere; /* one was found that is it but for its device (file.c) */
 	enum sym_file_kind kind;
 	bool settled;		 /* .image is all that will ever be known */
 	bool reachable;		 /* by its path, when last looked at */

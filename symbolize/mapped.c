@@ -4,7 +4,11 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <stdio.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -66,12 +70,22 @@ int sym_proc_open_mapped(const char *proc, uint32_t pid, uint64_t start, uint64_
 	return fd;
 }
 
+bool sym_proc_has_two_devices(int fd)
+{
+	struct statfs s;
+
+	return !fstatfs(fd, &s) && (s.f_type == (__typeof__(s.f_type))BTRFS_SUPER_MAGIC ||
+				    s.f_type == (__typeof__(s.f_type))OVERLAYFS_SUPER_MAGIC);
+}
+
 int sym_proc_open_by_path(const char *proc, uint32_t pid, const struct sym_proc_map *m)
 {
 	const int fd = sym_proc_open_in_root(proc, pid, m->path);
 	struct stat st;
 
-	if (fd < 0 || (!fstat(fd, &st) && st.st_ino == m->inode))
+	if (fd < 0 ||
+	    (!fstat(fd, &st) && st.st_ino == m->inode &&
+	     (st.st_dev == makedev(m->dev_major, m->dev_minor) || sym_proc_has_two_devices(fd))))
 		return fd;
 	close(fd);
 	return -ESTALE;

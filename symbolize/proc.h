@@ -73,6 +73,8 @@ int sym_proc_follow_here(const char *path);
  * waiting (base/aside.h). Then the second one goes by the path.
  */
 int sym_proc_open_mapped(const char *proc, uint32_t pid, uint64_t start, uint64_t end);
+/* On some file systems mappings show one device, and stat(2) another. */
+bool sym_proc_has_two_devices(int fd);
 /* The first by the path of the mapping alone; -ESTALE: another file has that name by now. */
 int sym_proc_open_by_path(const char *proc, uint32_t pid, const struct sym_proc_map *m);
 int sym_proc_stat_mapped(const char *proc, uint32_t pid, const struct sym_proc_map *m,

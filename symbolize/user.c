@@ -21,6 +21,7 @@
 #include "base/lack.h"
 #include "history.h"
 #include "jits.h"
+#include "others.h"
 #include "proc.h"
 #include "strings.h"
 
@@ -256,16 +257,29 @@ static bool name_generated(struct sym_user *u, uint32_t pid, uint64_t born, uint
 
 struct keeping {
 	struct sym_user *u;
+	uint32_t pid;
 	size_t count, bytes;
 };
+
+/* Who made a mapping for others may be another user's, or have ended. */
+static bool is_of_one_user(const struct sym_user *u, uint32_t pid, uint32_t maker)
+{
+	uid_t uid, makers;
+
+	return pid == maker || (sym_is_of_others(u->proc, pid, &uid) &&
+				sym_is_of_others(u->proc, maker, &makers) && uid == makers);
+}
 
 static int keep_mapping(void *ctx, const struct sym_mapping *m)
 {
 	struct keeping *k = ctx;
+	uint32_t number;
 
 	if (!goes_on(k->u, k->count++, &k->bytes))
 		return 1;
-	sym_history_of_file(&k->u->history, m, sym_files_keep(&k->u->files, m->pid, m));
+	number = sym_files_keep(&k->u->files, m->pid, m);
+	if (number != m->file && is_of_one_user(k->u, k->pid, m->pid))
+		sym_history_of_file(&k->u->history, m, number);
 	return 0;
 }
 
@@ -311,7 +325,7 @@ static bool is_settled(struct sym_user *u, uint32_t pid)
 
 int sym_user_keep(struct sym_user *u, uint32_t pid)
 {
-	struct keeping k = { .u = u };
+	struct keeping k = { .u = u, .pid = pid };
 	int err = sym_history_each(&u->history, pid, keep_mapping, &k);
 
 	return err < 0 || is_settled(u, pid) ? err : sym_user_keep_jit(u, pid);
@@ -388,13 +402,12 @@ static void name_in_object(struct sym_object *o, struct sym_symtab *t, uint64_t 
 static void name_in_file(struct sym_user *u, uint32_t pid, const struct sym_mapping *m,
 			 uint64_t offset, bool is_return_address, struct sym_frame *out)
 {
+	struct sym_image *image = sym_files_image(&u->files, pid, m);
 	const struct sym_file *f = &u->files.items[m->file];
 	char hex[SYM_BUILD_ID_TEXT];
-	struct sym_image *image;
 
 	out->kind = SYM_USER;
 	out->module_addr = offset + is_return_address;
-	image = sym_files_image(&u->files, pid, m);
 	out->image = image;
 	if (image) {
 		name_in_object(image->object, image->symtab, offset, is_return_address, out);
@@ -431,7 +444,7 @@ void sym_user_name(struct sym_user *u, uint32_t pid, uint64_t time, uint64_t add
 	const struct sym_mapping m = { at->since,  at->start, at->end,
 				       at->offset, at->file,  at->maker };
 	uint64_t where = addr - is_return_address, offset = where - m.start + m.offset;
-	const struct sym_file *f;
+	enum sym_file_kind kind;
 
 	*out = (struct sym_frame){ .kind = SYM_UNKNOWN, .module_addr = addr };
 	if (!at->number) {
@@ -439,14 +452,14 @@ void sym_user_name(struct sym_user *u, uint32_t pid, uint64_t time, uint64_t add
 			out->offset += is_return_address;
 		return;
 	}
-	f = &u->files.items[m.file];
-	out->module = f->path;
+	kind = u->files.items[m.file].kind;
+	out->module = u->files.items[m.file].path;
 	out->map_start = m.start;
 	out->map_end = m.end;
 	out->map_offset = m.offset;
-	if (f->kind == SYM_FILE)
+	if (kind == SYM_FILE)
 		name_in_file(u, pid, &m, offset, is_return_address, out);
-	if (f->kind == SYM_FILE_VDSO) {
+	if (kind == SYM_FILE_VDSO) {
 		out->kind = SYM_VDSO;
 		if (!u->vdso_read)
 			read_vdso(u);
@@ -454,7 +467,7 @@ void sym_user_name(struct sym_user *u, uint32_t pid, uint64_t time, uint64_t add
 			name_in_object(u->vdso, u->vdso_symtab, where - m.start, is_return_address,
 				       out);
 	}
-	if (f->kind == SYM_FILE_ANON || (f->kind == SYM_FILE && !f->image)) {
+	if (kind == SYM_FILE_ANON || (kind == SYM_FILE && !out->image)) {
 		if (name_generated(u, pid, at->born, time, where, &m, out))
 			out->offset += is_return_address;
 	}

@@ -128,7 +128,9 @@ START_TEST(test_very_long)
 	ck_assert(compute(2000, MS));
 	now += 400 * NS_PER_SECOND;
 	ck_assert(!compute(1000, MS));
+	ck_assert(!record_generated_is_paid(&t, now));
 	now += 100 * NS_PER_SECOND;
+	ck_assert(record_generated_is_paid(&t, now));
 	ck_assert(compute(1000, MS));
 }
 END_TEST
