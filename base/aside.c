@@ -27,6 +27,7 @@ enum { USERS = 8 };
 #define MOST_PATIENCE 30	  /*   on a machine that has no time for it */
 #define ALONE_NS (30 * NS_PER_SECOND)
 #define WAIT_NS (NS_PER_SECOND / 1000) /* shorter ones are nobody's fault */
+#define SPIN_NS (10 * WAIT_NS)	       /* of CPU time, which is counted as such, too */
 
 struct reader {
 	struct reader *next;
@@ -269,6 +270,7 @@ static long times_blocked(void)
 void rp_wait_begin(struct rp_wait *w)
 {
 	w->blocked = times_blocked();
+	w->cpu_ns = rp_thread_cpu_ns();
 	w->began_ns = rp_monotonic_ns();
 }
 
@@ -276,8 +278,10 @@ uint64_t rp_wait_end(const struct rp_wait *w)
 {
 	const uint64_t took = rp_monotonic_ns() - w->began_ns;
 
-	if (took < WAIT_NS || times_blocked() == w->blocked)
+	if (took < WAIT_NS)
 		return 0;
+	if (times_blocked() == w->blocked)
+		return rp_thread_cpu_ns() - w->cpu_ns < SPIN_NS ? 0 : took;
 	spent_ns += took;
 	return took;
 }

@@ -41,10 +41,14 @@ int rp_read_aside(struct rp_aside *job, uid_t uid, const char *what);
  */
 struct rp_wait {
 	uint64_t began_ns;
-	long blocked; /* how often this thread had been */
+	uint64_t cpu_ns; /* what this thread had taken */
+	long blocked;	 /* how often it had been */
 };
 void rp_wait_begin(struct rp_wait *w);
-/* So many ns have to be paid for: 0 mostly. */
+/*
+ * So many ns have to be paid for: 0 mostly. Before Linux 5.11, and on a real-time kernel, it takes
+ * CPU time to wait for who has the lock and runs.
+ */
 uint64_t rp_wait_end(const struct rp_wait *w);
 
 /* That this thread waited so, and that others spent on reading for it, ns. */

@@ -262,49 +262,61 @@ static uint64_t first_vaddr(const struct sym_object *o)
 	return 0;
 }
 
-/*
- * False: it has more symbols than may still be looked at; the next time begins with it. Or another
- * file is there by now.
- */
-static bool look_at(struct looking *l, const struct sym_proc_map *m, const struct stat *st,
-		    struct known_file *f)
+/* False: it has more symbols than may still be looked at; the next time begins with it. */
+static bool look_at(struct looking *l, const struct sym_object *object, struct known_file *f)
 {
-	const int fd = record_open_mapped(l->pid, m);
-	struct sym_object *object;
-	uint64_t symbols;
+	uint64_t symbols = object->symbols[SYM_DYNSYM].count;
 
-	if (fd >= 0 && !record_is_that_file(fd, st)) {
-		close(fd);
-		return false;
-	}
-	if (fd < 0 || sym_object_open(&object, fd))
-		return true;
-	symbols = object->symbols[SYM_DYNSYM].count;
 	if (!symbols)
 		symbols = object->symbols[SYM_SYMTAB].count;
-	if (symbols <= l->symbols || l->symbols == MOST_SYMBOLS) {
-		record_tls_variable(object, VARIABLE, &f->variable);
-		f->vaddr = first_vaddr(object);
-		l->symbols -= symbols < l->symbols ? symbols : l->symbols;
-		symbols = 0;
+	if (symbols > l->symbols && l->symbols != MOST_SYMBOLS)
+		return false;
+	record_tls_variable(object, VARIABLE, &f->variable);
+	f->vaddr = first_vaddr(object);
+	l->symbols -= symbols < l->symbols ? symbols : l->symbols;
+	return true;
+}
+
+/* 0, or what is wrong; *object NULL: it is no ELF file. */
+static int open_file(const struct looking *l, const struct sym_proc_map *m, const struct stat *st,
+		     struct sym_object **object)
+{
+	const int fd = record_open_mapped(l->pid, m);
+	int err;
+
+	*object = NULL;
+	if (fd < 0)
+		return fd;
+	if (!record_is_that_file(fd, st)) {
+		close(fd);
+		return -ESTALE;
 	}
-	sym_object_close(object);
-	return !symbols;
+	err = sym_object_open(object, fd);
+	return err == -ENOEXEC ? 0 : err;
 }
 
 /* What is known of the file; NULL: it has to wait. */
 static const struct known_file *file_of(struct looking *l, const struct sym_proc_map *m)
 {
+	static const struct known_file nothing; /* that is not to be had now may be later */
 	struct known_file new = { 0 }, *f;
-	struct stat st = { 0 };
-	bool is_new;
+	struct sym_object *object;
+	struct stat st;
+	bool is_new, is_over;
 
-	sym_proc_stat_mapped("/proc", l->pid, m, &st);
+	if (sym_proc_stat_mapped("/proc", l->pid, m, &st))
+		return &nothing;
 	new.key = record_file_key(m, &st);
 	f = rp_hash_find(&l->c->files, &new);
 	if (f)
 		return f;
-	if (l->files++ == MOST_FILES || !look_at(l, m, &st, &new))
+	if (l->files++ == MOST_FILES)
+		return NULL;
+	if (open_file(l, m, &st, &object))
+		return &nothing;
+	is_over = !object || look_at(l, object, &new);
+	sym_object_close(object);
+	if (!is_over)
 		return NULL;
 	f = rp_hash_add_within(&l->c->files, &new, LANGUAGE_MAX_FILES, &is_new);
 	if (f)

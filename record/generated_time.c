@@ -42,15 +42,15 @@ bool record_generated_has_time(struct generated_time *t, uint32_t uid, uint64_t 
 	return wait < (uint64_t)MOST_NS * TIMES;
 }
 
-/* What took very long is one user's fault, and no reason to leave the others without. */
 bool record_generated_is_paid(const struct generated_time *t, uint64_t now)
 {
 	for (uint32_t i = 0; i < GENERATED_USERS; i++)
 		if (t->of[i].paid_ns > now)
 			return false;
-	return true;
+	return t->all_paid_ns <= now;
 }
 
+/* What took very long is one user's fault, and no reason to leave the others without. */
 void record_generated_spent(struct generated_time *t, uint32_t uid, uint64_t now, uint64_t spent)
 {
 	struct generated_debt *own = debt_of(t, uid);

@@ -162,10 +162,14 @@ int record_remote_open_at(struct record_remote *r, int directory)
 			     .pages = -1 };
 
 	if (!r->is_open) {
-		if (is_aside(r))
+		if (is_aside(r)) {
 			open_aside(&o, r->uid);
-		else
+		} else if (has_paid(r)) {
 			read_here(r, &o.job);
+		} else {
+			r->error = EBUSY;
+			return -EBUSY;
+		}
 		r->memory = o.memory;
 		r->pages = o.pages;
 		r->error = o.error;

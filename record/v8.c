@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <rawprof/loader.h>
 #include "base/hash.h"
@@ -105,6 +106,8 @@ static uint32_t look_at(struct record_v8 *p, const char *path, int fd)
 	const uid_t owner = record_share_owner(fd);
 	uint32_t number = 0;
 
+	if (!l)
+		close(fd);
 	if (!l || !record_v8_read_file(fd, path, l) || !place(p, l, owner, &number))
 		free(l);
 	return number;

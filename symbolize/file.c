@@ -185,16 +185,19 @@ static int open_way(const struct sym_files *fs, const struct sym_file *f, uint32
 /*
  * Users can give a file any inode number, that of the C library: on an overlay in a namespace of
  * theirs, or in a subvolume of btrfs. So what is found by that is everybody's only if it is root's
- * process that leads there, or the path here leads to a file of root's.
+ * process that leads there, or the path here leads to a file of root's; or to whose ever, if the
+ * process has ended.
  */
 static bool is_trusted(const struct sym_files *fs, uint32_t pid, int way, int fd)
 {
 	struct sym_proc_ids ids;
 	struct stat st;
 
-	if (way == 2)
-		return !fstat(fd, &st) && (!st.st_uid || sym_is_ours(st.st_uid));
-	return !sym_proc_ids(fs->proc, pid, &ids) && (!ids.uid || sym_is_ours(ids.uid));
+	if (way == 2 && !fstat(fd, &st) && (!st.st_uid || sym_is_ours(st.st_uid)))
+		return true;
+	if (sym_proc_ids(fs->proc, pid, &ids))
+		return way == 2;
+	return !ids.uid || sym_is_ours(ids.uid);
 }
 
 /* The same of a file that all may be led to by it, or by that user's processes. */
@@ -211,19 +214,33 @@ static int open_for_all(const struct sym_files *fs, struct sym_file *f, uint32_t
 	return -ENOENT;
 }
 
+/* Whose process it is, of the users that have one; of one that has ended, the only one. */
+static bool find_finder(const struct sym_files *fs, struct sym_file *f, uint32_t pid, uid_t *uid)
+{
+	struct sym_proc_ids ids;
+
+	if (!sym_is_of_others(fs->proc, pid, uid)) {
+		*uid = f->only;
+		return f->only && !f->many && sym_proc_ids(fs->proc, pid, &ids);
+	}
+	*uid = rp_subuid_first(*uid);
+	f->many |= f->only && f->only != *uid;
+	f->only = *uid;
+	return true;
+}
+
 /* Where else it may be found: the one that is of this user's processes alone. False: nowhere. */
 static bool find_own(struct sym_files *fs, uint32_t pid, uint32_t *number)
 {
-	const struct sym_file *f = &fs->items[*number];
+	struct sym_file *f = &fs->items[*number];
 	struct sym_file key = {
 		.path = f->path, .dev = f->dev, .inode = f->inode, .build_id_size = f->build_id_size
 	};
 	uint32_t own;
 
-	if (!f->elsewhere || !sym_is_of_others(fs->proc, pid, &key.finder))
+	if (!f->elsewhere || !find_finder(fs, f, pid, &key.finder))
 		return false;
 	memcpy(key.build_id, f->build_id, sizeof(key.build_id));
-	key.finder = rp_subuid_first(key.finder);
 	if (sym_files_add(fs, pid, &key, &own) || fs->items[own].kind != SYM_FILE)
 		return false;
 	*number = own;

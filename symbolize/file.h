@@ -46,7 +46,9 @@ struct sym_file {
 	uint8_t build_id[SYM_BUILD_ID_MAX];
 	uint8_t build_id_size;
 	uid_t finder;	/* of whose processes alone it is; 0: of all */
-	bool elsewhere; /* one was found that is it but for its device (file.c) */
+	bool elsewhere; /* one was found that is it but for its device (file.c): */
+	uid_t only;	/*   by processes of this user; 0: of none */
+	bool many;	/*   and of others */
 	enum sym_file_kind kind;
 	bool settled;		 /* .image is all that will ever be known */
 	bool reachable;		 /* by its path, when last looked at */

@@ -19,6 +19,7 @@
 #include "base/clock.h"
 #include "base/grow.h"
 #include "base/lack.h"
+#include "base/subuid.h"
 #include "history.h"
 #include "jits.h"
 #include "others.h"
@@ -266,8 +267,9 @@ static bool is_of_one_user(const struct sym_user *u, uint32_t pid, uint32_t make
 {
 	uid_t uid, makers;
 
-	return pid == maker || (sym_is_of_others(u->proc, pid, &uid) &&
-				sym_is_of_others(u->proc, maker, &makers) && uid == makers);
+	return pid == maker ||
+	       (sym_is_of_others(u->proc, pid, &uid) && sym_is_of_others(u->proc, maker, &makers) &&
+		rp_subuid_first(uid) == rp_subuid_first(makers));
 }
 
 static int keep_mapping(void *ctx, const struct sym_mapping *m)
@@ -428,6 +430,8 @@ void sym_user_find(struct sym_user *u, uint32_t pid, uint64_t time, uint64_t add
 	if (err)
 		return;
 	out->number = (m.start - m.offset) * 0x9e3779b97f4a7c15 + m.file + 1;
+	if (u->files.items[m.file].elsewhere) /* of each user it is another file */
+		out->number += (uint64_t)pid << 32;
 	if (!out->number)
 		out->number = 1;
 	out->since = m.time;

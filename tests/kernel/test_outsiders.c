@@ -190,6 +190,25 @@ static void check_own(uint32_t other)
 	ck_assert_ptr_eq(sym_files_image(&files, other, &mapping), theirs);
 }
 
+/* A number that no process has. */
+#define ENDED 0x7ffffff0
+
+/* Processes that have ended had it as well, unless there are two who may have had another. */
+static void check_ended(uint32_t other)
+{
+	struct sym_file *f;
+
+	ck_assert_ptr_null(sym_files_image(&files, ENDED, &mapping));
+	check_own(other);
+	ck_assert_ptr_eq(sym_files_image(&files, ENDED, &mapping),
+			 sym_files_image(&files, other, &mapping));
+	f = &files.items[mapping.file];
+	ck_assert_uint_eq(f->only, UID);
+	f->only = UID + 1;
+	check_own(other);
+	ck_assert_ptr_null(sym_files_image(&files, ENDED, &mapping));
+}
+
 /* It was open already when its functions are asked for. */
 static void check_kept(uint32_t other)
 {
@@ -215,6 +234,9 @@ START_TEST(one_has_a_file_of_its_own)
 	for (uint32_t n = 0; other && n < 40; n++) { /* one more may move them all */
 		add_library((uint32_t)other, n);
 		check_own((uint32_t)other);
+		free_files();
+		add_library((uint32_t)other, n);
+		check_ended((uint32_t)other);
 		free_files();
 		add_library((uint32_t)other, n);
 		check_kept((uint32_t)other);
@@ -294,7 +316,7 @@ START_TEST(one_has_mapped_another)
 		waitpid(other, NULL, 0);
 		ck_assert(!umount("o"));
 	}
-	ck_assert(!chdir(dir) && !umount("b") && !rmdir("b") && !umount("o"));
+	ck_assert(!chdir(dir) && !umount2("b", MNT_DETACH) && !rmdir("b") && !umount("o"));
 	remove_places();
 	if (!is_made)
 		skip_test("no overlay here");
