@@ -27,7 +27,7 @@ enum { USERS = 8 };
 #define MOST_PATIENCE 30	  /*   on a machine that has no time for it */
 #define ALONE_NS (30 * NS_PER_SECOND)
 #define WAIT_NS (NS_PER_SECOND / 1000) /* shorter ones are nobody's fault */
-#define SPIN_NS (10 * WAIT_NS)	       /* of CPU time, which is counted as such, too */
+#define SPIN_NS (3 * WAIT_NS)	       /* of CPU time, which is counted as such, too */
 
 struct reader {
 	struct reader *next;
@@ -276,12 +276,12 @@ void rp_wait_begin(struct rp_wait *w)
 
 uint64_t rp_wait_end(const struct rp_wait *w)
 {
-	const uint64_t took = rp_monotonic_ns() - w->began_ns;
+	const uint64_t took = rp_monotonic_ns() - w->began_ns, cpu = rp_thread_cpu_ns() - w->cpu_ns;
 
 	if (took < WAIT_NS)
 		return 0;
 	if (times_blocked() == w->blocked)
-		return rp_thread_cpu_ns() - w->cpu_ns < SPIN_NS ? 0 : took;
+		return cpu < SPIN_NS ? 0 : cpu;
 	spent_ns += took;
 	return took;
 }

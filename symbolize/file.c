@@ -283,12 +283,20 @@ static void try_fd(struct sym_files *fs, struct sym_file *f, uint32_t pid, int f
 		rp_lack(err, f->path);
 }
 
+/* Of a process that has ended the one that has made the mapping, and was forked, has it still. */
+static uint32_t who_has(const struct sym_files *fs, uint32_t pid, const struct sym_mapping *m)
+{
+	struct sym_proc_ids ids;
+
+	return m->pid == pid || !sym_proc_ids(fs->proc, pid, &ids) ? pid : m->pid;
+}
+
 static void try_ways(struct sym_files *fs, struct sym_file *f, uint32_t pid,
 		     const struct sym_mapping *m)
 {
 	int err = 0;
 
-	if (f->tries == MAX_TRIES || (f->tries && f->last_pid == pid))
+	if (f->fd < 0 && (f->tries >= MAX_TRIES || (f->tries && f->last_pid == pid)))
 		return;
 	f->tries++;
 	f->last_pid = pid;
@@ -310,10 +318,13 @@ struct sym_image *sym_files_image(struct sym_files *fs, uint32_t pid, const stru
 {
 	uint32_t number = m->file;
 	struct sym_file *f = &fs->items[number];
+	const bool is_asked = f->elsewhere;
 
+	if (is_asked && !f->settled)
+		pid = who_has(fs, pid, m);
 	if (f->kind == SYM_FILE && !f->settled && !find_own(fs, pid, &number)) {
 		try_ways(fs, f, pid, m);
-		if (!f->settled)
+		if (!f->settled && !is_asked)
 			find_own(fs, pid, &number);
 	}
 	f = &fs->items[number]; /* there may be one more, and all of them have moved */

@@ -424,13 +424,15 @@ void sym_user_find(struct sym_user *u, uint32_t pid, uint64_t time, uint64_t add
 {
 	struct sym_mapping m;
 	struct sym_life life;
+	const struct sym_file *f;
 	int err = sym_history_find(&u->history, pid, time, addr, &m, &life);
 
 	*out = (struct sym_mapped){ .born = life.born };
 	if (err)
 		return;
 	out->number = (m.start - m.offset) * 0x9e3779b97f4a7c15 + m.file + 1;
-	if (u->files.items[m.file].elsewhere) /* of each user it is another file */
+	f = &u->files.items[m.file];
+	if (f->elsewhere && !f->settled) /* of each user it is another file */
 		out->number += (uint64_t)pid << 32;
 	if (!out->number)
 		out->number = 1;

@@ -196,6 +196,7 @@ static void check_own(uint32_t other)
 /* Processes that have ended had it as well, unless there are two who may have had another. */
 static void check_ended(uint32_t other)
 {
+	struct sym_mapping forked = mapping;
 	struct sym_file *f;
 
 	ck_assert_ptr_null(sym_files_image(&files, ENDED, &mapping));
@@ -207,6 +208,9 @@ static void check_ended(uint32_t other)
 	f->only = UID + 1;
 	check_own(other);
 	ck_assert_ptr_null(sym_files_image(&files, ENDED, &mapping));
+	forked.pid = other; /* which lives */
+	ck_assert_ptr_eq(sym_files_image(&files, ENDED, &forked),
+			 sym_files_image(&files, other, &mapping));
 }
 
 /* It was open already when its functions are asked for. */
