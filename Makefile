@@ -30,7 +30,7 @@ ifeq ($(filter -O0,$(CFLAGS)),)
   HARDEN += -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2
 endif
 # 18 KB smaller where nothing is read that other users wrote: canaries there guard arrays of characters alone.
-PARSES_NOTHING := asm/% cli/% loader/% programs/% $(addprefix record/,attach open run) report/timeline/% verifier/%
+PARSES_NOTHING := asm/% cli/% loader/% programs/% $(addprefix record/,attach cpu looks open run stacks system table_evict table_maker table_place table_store uid_share) report/timeline/% verifier/%
 PARSES := loader/side% loader/up% loader/us%
 HARDEN_LD := -Wl,-z,relro,-z,now,-z,noexecstack
 LIBS       = $(OPTIONAL_LIBS) -lelf -lz -lm -pthread

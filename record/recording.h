@@ -331,7 +331,8 @@ int record_drain(struct recording *rec);
 int record_meet(struct recording *rec);
 /* After a drain: forgets processes that ended, when there are many of them. */
 void record_forget_ended(struct recording *rec);
-/* Until all tables that were asked for are there, or a signal comes; drains meanwhile. */
+/* Until all tables that were asked for are there, three seconds at most, or a signal comes; drains
+ * meanwhile. */
 int record_await_tables(struct recording *rec);
 /* The last of what processes did, once the events are stopped; then everything can be named. */
 int record_settle(struct recording *rec);

@@ -137,7 +137,8 @@ static void take_wakes(const struct recording *rec)
 
 /* ---- waiting */
 
-#define AWAIT_MS 20 /* for tables, before the ring is looked at */
+#define AWAIT_MS 20			  /* for tables, before the ring is looked at; */
+#define AWAIT_MOST_NS (3 * NS_PER_SECOND) /*   stacks that lack one later are walked again */
 
 /* How a wait can end. */
 enum { WAKE_SIGNAL, WAKE_STOP, WAKE_STACKS, WAKE_SIDEBAND, WAKE_TABLES, WAKE_RINGS, WAKE_TARGET };
@@ -303,11 +304,13 @@ static int wait_and_drain(struct recording *rec, struct pollfd *fds)
 
 int record_await_tables(struct recording *rec)
 {
+	const uint64_t until = rp_monotonic_ns() + AWAIT_MOST_NS;
 	struct pollfd fd = { .fd = rec->tables ? record_tables_fd(rec->tables) : -1,
 			     .events = POLLIN };
 	int err = 0;
 
-	while (!err && fd.fd >= 0 && record_tables_are_busy(rec->tables) && !wants_to_stop(rec)) {
+	while (!err && fd.fd >= 0 && record_tables_are_busy(rec->tables) && !wants_to_stop(rec) &&
+	       rp_monotonic_ns() < until) {
 		poll(&fd, 1, AWAIT_MS);
 		err = record_drain(rec);
 	}

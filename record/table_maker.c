@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <rawprof/unwind.h>
@@ -97,9 +98,17 @@ static bool is_given_up(void *maker)
 static void make(struct lane *l, struct order *o)
 {
 	struct unwind_cache *c = l->maker->cache;
+	const uint64_t began = rp_thread_cpu_ns();
 	bool has_more = false;
+	struct stat st;
 	int err = l->is_computed ? unwind_cache_table(c, &o->made.table, o->fd, true, NULL)
 				 : unwind_cache_first(c, &o->made.table, o->fd, &has_more);
+
+	o->made.spent_ns = rp_thread_cpu_ns() - began;
+	if (!fstat(o->fd, &st)) {
+		o->made.owner = st.st_uid;
+		o->made.size = (uint64_t)st.st_size;
+	}
 
 	if (err)
 		o->made.table = NULL;

@@ -19,6 +19,8 @@ struct made_table {
 	uint64_t number;	    /* as it was ordered */
 	struct unwind_table *table; /* NULL: none */
 	bool is_computed;
+	uid_t owner;		 /* of the file, */
+	uint64_t size, spent_ns; /* its size, and the CPU time that it took */
 	/* The file, for who is told: rules that were computed once are to be read yet; else -1 */
 	int more;
 };

@@ -10,6 +10,10 @@
 /*   and of a user's files it is this sum in an hour. */
 #define OWNER_BYTES (1ULL << 30)
 #define OWNER_SECONDS 3600
+#define BYTE_NS 16 /* of CPU time, at least: 64 MB a second */
+
+#define HERE_NS NS_PER_SECOND
+#define HERE_PART 50 /* comes back, of the time */
 
 /* Room is made so often at once; and each time counts at least so long. */
 #define EVICT_TIMES 10
@@ -33,23 +37,53 @@ static void let_out(struct table_owner *o, uint64_t now)
 		       out = seconds * (OWNER_BYTES / OWNER_SECONDS);
 
 	o->bytes = o->read_ns && o->bytes > out ? o->bytes - out : 0;
+	o->here_ns -= o->here_ns < (now - o->read_ns) / HERE_PART ? o->here_ns
+								  : (now - o->read_ns) / HERE_PART;
 	o->read_ns = now;
+}
+
+static void let_out_at_times(struct table_owner *o)
+{
+	const uint64_t now = rp_monotonic_ns();
+
+	if (now - o->read_ns >= NS_PER_SECOND)
+		let_out(o, now);
 }
 
 bool record_table_owner_may_read(struct table_owner *o, uint64_t size)
 {
-	const uint64_t now = rp_monotonic_ns();
-
 	if (size > FILE_BYTES)
 		size = FILE_BYTES;
-	if (now - o->read_ns >= NS_PER_SECOND)
-		let_out(o, now);
+	let_out_at_times(o);
 	if (o->uid && o->bytes + size > OWNER_BYTES) {
 		say_time(o);
 		return false;
 	}
 	o->bytes += size;
 	return true;
+}
+
+void record_table_owner_spent(struct table_owner *o, uint64_t size, uint64_t ns)
+{
+	if (size > FILE_BYTES)
+		size = FILE_BYTES;
+	if (ns / BYTE_NS > size)
+		o->bytes += ns / BYTE_NS - size;
+}
+
+bool record_table_owner_may_make(struct table_owner *o)
+{
+	let_out_at_times(o);
+	if (!o->uid || (o->here_ns < HERE_NS && o->bytes < OWNER_BYTES))
+		return true;
+	say_time(o);
+	return false;
+}
+
+void record_table_owner_made(struct table_owner *o, uint64_t size, uint64_t ns)
+{
+	o->here_ns += ns;
+	record_table_owner_spent(o, size, ns);
 }
 
 bool record_table_owner_may_evict(const struct table_owner *o)

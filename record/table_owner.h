@@ -13,12 +13,21 @@ struct table_owner {
 	uint32_t uid;
 	bool time_said;
 	uint64_t bytes;	  /* of files that were read, */
-	uint64_t read_ns; /*   as of then: with time it counts less */
+	uint64_t here_ns; /*   time that the recording itself has spent on them, */
+	uint64_t read_ns; /*   both as of then: with time they count less */
 	uint64_t paid_ns; /* until when making room for it counts */
 };
 
 /* Whether a file of @size bytes may be read too: then it counts. Else that is said, once. */
 bool record_table_owner_may_read(struct table_owner *o, uint64_t size);
+/*
+ * The table of a file of @size bytes took that much CPU time: what was packed, or has very many
+ * sections, costs more than its bytes say.
+ */
+void record_table_owner_spent(struct table_owner *o, uint64_t size, uint64_t ns);
+/* Whether the recording itself may make a table, while everything waits: a second of them. */
+bool record_table_owner_may_make(struct table_owner *o);
+void record_table_owner_made(struct table_owner *o, uint64_t size, uint64_t ns);
 /*
  * Whether room may be made for it: each time everybody waits for walks to end, so that it is a
  * twentieth of the time. Root's is made in any case.

@@ -487,6 +487,15 @@ static void order_more(struct record_table_store *s, struct stored_file *file,
 	close(made->more);
 }
 
+static void is_paid_for(struct record_table_store *s, const struct made_table *made)
+{
+	const uint32_t uid = rp_subuid_first(made->owner);
+	struct table_owner *owner = rp_hash_find(&s->owners, &uid);
+
+	if (owner)
+		record_table_owner_spent(owner, made->size, made->spent_ns);
+}
+
 bool record_table_store_collect(struct record_table_store *s)
 {
 	struct made_table made;
@@ -497,6 +506,7 @@ bool record_table_store_collect(struct record_table_store *s)
 
 		s->npending -= !made.is_computed;
 		s->ncomputing -= made.is_computed;
+		is_paid_for(s, &made);
 		if (file)
 			file = settle(s, file, made.table);
 		order_more(s, file, &made);
@@ -511,10 +521,23 @@ bool record_table_store_collect(struct record_table_store *s)
 int record_table_store_table(struct record_table_store *s, int fd, bool with_computed,
 			     struct unwind_table **out)
 {
+	const uint64_t began = rp_thread_cpu_ns();
+	struct table_owner *owner;
 	bool has_more;
+	struct stat st;
+	int err;
 
-	return with_computed ? unwind_cache_table(s->cache, out, fd, false, NULL)
-			     : unwind_cache_first(s->cache, out, fd, &has_more);
+	if (fstat(fd, &st))
+		return -errno;
+	owner = rp_hash_add(&s->owners, &(uint32_t){ rp_subuid_first(st.st_uid) });
+	if (!owner)
+		return -ENOMEM;
+	if (!record_table_owner_may_make(owner))
+		return -EDQUOT;
+	err = with_computed ? unwind_cache_table(s->cache, out, fd, false, NULL)
+			    : unwind_cache_first(s->cache, out, fd, &has_more);
+	record_table_owner_made(owner, (uint64_t)st.st_size, rp_thread_cpu_ns() - began);
+	return err;
 }
 
 static int take_vdso(void *ctx, const struct sym_proc_map *m)

@@ -121,7 +121,8 @@ bool record_table_store_is_full(const struct record_table_store *s);
 void record_table_store_forget(struct record_table_store *s);
 /*
  * Made, or taken from the cache, for the caller. As unwind_cache_table(); @with_computed: with what
- * was computed, however long it takes to see that it is of the same code.
+ * was computed, however long it takes to see that it is of the same code. -EDQUOT: its owner has
+ * had a second of the time that this takes (table_owner.h).
  */
 int record_table_store_table(struct record_table_store *s, int fd, bool with_computed,
 			     struct unwind_table **out);

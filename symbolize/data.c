@@ -8,6 +8,7 @@
 
 #include "data.h"
 #include "file.h"
+#include "base/clock.h"
 #include "base/grow.h"
 
 /* One variable; in order of address, and of those that begin together the largest first. */
@@ -16,6 +17,8 @@ struct variable {
 	uint32_t name; /* in the strings of */
 	uint32_t table;
 };
+
+enum { MOST = 1 << 20 }; /* of a file; what comes behind them has no name */
 
 struct sym_data {
 	struct sym_symtab *symtab;
@@ -39,6 +42,8 @@ static int take(void *ctx, const void *elf64_sym)
 	    s->st_shndx == SHN_ABS || s->st_shndx == SHN_COMMON || !s->st_size ||
 	    s->st_value + s->st_size < s->st_value)
 		return 0;
+	if (d->count == MOST)
+		return 1; /* that is all */
 	return RP_PUSH(d->items, d->count, d->capacity,
 		       (struct variable){ .vaddr = s->st_value,
 					  .size = s->st_size,
@@ -71,7 +76,7 @@ int sym_data_open(struct sym_data **out, struct sym_symtab *t)
 		d->symtab = t;
 		err = sym_symtab_each(t->from[which], (int)which, take, &r);
 	}
-	if (err) {
+	if (err < 0) {
 		sym_data_close(d);
 		return err;
 	}
@@ -119,6 +124,22 @@ bool sym_data_lookup(struct sym_data *d, uint64_t vaddr, const char **name, uint
 	return false;
 }
 
+/* Its owner pays, as for the functions. */
+static int read_data(struct sym_image *image)
+{
+	const uint64_t began = rp_thread_cpu_ns();
+	int err;
+
+	if (!sym_held_may_read(image->files, image->holder))
+		return -EDQUOT;
+	err = sym_data_open(&image->data, image->symtab);
+	if (!err)
+		image->bytes += image->data->capacity * sizeof(*image->data->items);
+	sym_held_has_read(image->files, image->holder, rp_thread_cpu_ns() - began,
+			  err ? 0 : (int64_t)(image->data->capacity * sizeof(*image->data->items)));
+	return err;
+}
+
 bool sym_user_data(const struct sym_frame *f, uint64_t code, uint64_t addr, struct sym_frame *out)
 {
 	const uint64_t vaddr = addr - (code - f->module_addr);
@@ -128,7 +149,7 @@ bool sym_user_data(const struct sym_frame *f, uint64_t code, uint64_t addr, stru
 
 	if (!image || !image->symtab)
 		return false;
-	if (!image->data && sym_data_open(&image->data, image->symtab))
+	if (!image->data && read_data(image))
 		return false;
 	if (!sym_data_lookup(image->data, vaddr, &name, &start))
 		return false;

@@ -11,6 +11,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/grow.h"
 #include "base/lack.h"
 #include "base/subuid.h"
@@ -259,13 +260,48 @@ static bool has_build_id(const struct sym_file *f, const struct sym_object *o)
 	return !strcmp(text, o->build_id);
 }
 
+static bool try_known(const struct sym_files *fs, struct sym_file *f, int fd)
+{
+	struct sym_image *image = sym_image_known(fs, fd);
+
+	if (!image || !has_build_id(f, image->object))
+		return false;
+	image->used = fs->age;
+	f->image = image;
+	return f->settled = true;
+}
+
+/* Takes @fd. As sym_object_open(); -EDQUOT: its owner's files have taken too long. */
+static int open_object(struct sym_files *fs, struct sym_object **out, int fd)
+{
+	const uint64_t began = rp_thread_cpu_ns();
+	struct stat st;
+	uid_t payer = 0;
+	int err;
+
+	if (!fstat(fd, &st))
+		payer = sym_held_payer(st.st_uid);
+	if (!sym_held_may_read(fs, payer)) {
+		close(fd);
+		return -EDQUOT;
+	}
+	err = sym_object_open(out, fd);
+	sym_held_has_read(fs, payer, rp_thread_cpu_ns() - began, 0);
+	return err;
+}
+
 /* Takes @fd. Settles @f if this is the file, be it ELF or not. */
 static void try_fd(struct sym_files *fs, struct sym_file *f, uint32_t pid, int fd)
 {
 	const struct sym_debug_place place = { .proc = fs->proc, .pid = pid, .path = f->path };
 	struct sym_object *object;
-	int err = sym_object_open(&object, fd);
+	int err;
 
+	if (try_known(fs, f, fd)) {
+		close(fd);
+		return;
+	}
+	err = open_object(fs, &object, fd);
 	if (err) {
 		rp_lack(err, f->path);
 		f->settled = err == -ENOEXEC && !f->build_id_size;

@@ -22,6 +22,7 @@ enum sym_file_kind {
 /* One ELF file with its functions: one for each build-id of an owner, else for each file. */
 struct sym_image {
 	struct sym_image *next;
+	struct sym_files *files; /* that it is one of */
 	struct sym_object *object;
 	struct sym_object *debug;  /* its separate debug file, or NULL */
 	struct sym_object *packed; /* its .gnu_debugdata, if there is no .symtab; or NULL */
@@ -86,12 +87,15 @@ void sym_files_free(struct sym_files *fs);
  * user has too many; -ENOMEM.
  */
 int sym_held_take(struct sym_files *fs, uint32_t pid, uid_t *uid);
+/* In whose share what costs something of a file of @owner is; 0: in nobody's. */
+uid_t sym_held_payer(uid_t owner);
 /* The same of a user whom it was in the share of before; or of whoever owns a file. */
 int sym_held_take_as(struct sym_files *fs, uid_t uid);
 void sym_held_give(struct sym_files *fs, uid_t uid);
 /*
- * Functions of a user's files, and perf maps, take four seconds between two rests at most, and of
- * the memory half of what the others have left. What was read goes with a negative @bytes.
+ * Opening a user's files, their functions, variables and names, and perf maps, take four seconds
+ * between two rests at most, and of the memory half of what the others have left. What was read
+ * goes with a negative @bytes.
  */
 bool sym_held_has_memory(const struct sym_files *fs, uid_t uid);
 bool sym_held_may_read(const struct sym_files *fs, uid_t uid);
@@ -156,6 +160,8 @@ int sym_files_forget(struct sym_files *fs, struct sym_history *h);
 struct sym_debug_place;
 int sym_image_get(struct sym_files *fs, struct sym_object *object,
 		  const struct sym_debug_place *place, struct sym_image **out);
+/* That of the file that @fd is, if it is known; NULL. */
+struct sym_image *sym_image_known(const struct sym_files *fs, int fd);
 /* Those that have .goes, which files are without then, as if nobody had asked. */
 void sym_images_drop(struct sym_files *fs);
 void sym_images_free(struct sym_files *fs);

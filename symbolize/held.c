@@ -36,15 +36,25 @@ static bool has_room(const struct sym_files *fs, const struct holder *o)
 	return others < most && o->held < (most - others) / 2;
 }
 
+/* NULL: it is nobody's who has to pay, or there is no memory. */
+static struct holder *add_holder(struct sym_files *fs, uid_t uid)
+{
+	fs->holders.key_size = sizeof(uid_t);
+	fs->holders.size = sizeof(struct holder);
+	return uid ? rp_hash_add(&fs->holders, &uid) : NULL;
+}
+
+uid_t sym_held_payer(uid_t owner)
+{
+	return sym_is_ours(owner) ? 0 : rp_subuid_first(owner);
+}
+
 int sym_held_take_as(struct sym_files *fs, uid_t uid)
 {
-	struct holder *o;
+	struct holder *o = add_holder(fs, uid);
 
 	if (!uid)
 		return 0;
-	fs->holders.key_size = sizeof(o->uid);
-	fs->holders.size = sizeof(*o);
-	o = rp_hash_add(&fs->holders, &uid);
 	if (!o)
 		return -ENOMEM;
 	if (!has_room(fs, o))
@@ -98,7 +108,7 @@ bool sym_held_may_read(const struct sym_files *fs, uid_t uid)
 
 void sym_held_has_read(struct sym_files *fs, uid_t uid, uint64_t ns, int64_t bytes)
 {
-	struct holder *o = find_holder(fs, uid);
+	struct holder *o = add_holder(fs, uid);
 
 	if (!o)
 		return;

@@ -62,13 +62,13 @@ struct known_image {
 	struct sym_image *image;
 };
 
-static struct image_key key_of_file(const struct sym_object *object)
+static struct image_key key_of_file(int fd)
 {
 	struct image_key key;
 	struct stat st;
 
 	memset(&key, 0, sizeof(key));
-	if (fstat(object->fd, &st))
+	if (fstat(fd, &st))
 		return key;
 	key.dev = st.st_dev;
 	key.inode = st.st_ino;
@@ -99,6 +99,14 @@ static struct sym_image *find_image(const struct sym_files *fs, const struct ima
 
 	if (!k && copies->build_id[0])
 		k = rp_hash_find(&fs->known, copies);
+	return k ? k->image : NULL;
+}
+
+struct sym_image *sym_image_known(const struct sym_files *fs, int fd)
+{
+	const struct image_key key = key_of_file(fd);
+	const struct known_image *k = key.inode ? rp_hash_find(&fs->known, &key) : NULL;
+
 	return k ? k->image : NULL;
 }
 
@@ -183,7 +191,7 @@ static int new_image(struct sym_files *fs, struct sym_object *object, struct sym
 	int err = image ? 0 : -ENOMEM;
 
 	if (!err) {
-		image->holder = sym_is_ours(object->owner) ? 0 : rp_subuid_first(object->owner);
+		image->holder = sym_held_payer(object->owner);
 		err = sym_held_may_read(fs, image->holder) ? sym_held_take_as(fs, image->holder)
 							   : -EDQUOT;
 	}
@@ -192,6 +200,7 @@ static int new_image(struct sym_files *fs, struct sym_object *object, struct sym
 		free(image);
 		return err;
 	}
+	image->files = fs;
 	image->object = object;
 	*out = image;
 	return 0;
@@ -200,7 +209,7 @@ static int new_image(struct sym_files *fs, struct sym_object *object, struct sym
 int sym_image_get(struct sym_files *fs, struct sym_object *object,
 		  const struct sym_debug_place *place, struct sym_image **out)
 {
-	const struct image_key file = key_of_file(object), copies = key_of_copies(object);
+	const struct image_key file = key_of_file(object->fd), copies = key_of_copies(object);
 	struct sym_image *image;
 	int err;
 

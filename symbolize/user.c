@@ -401,6 +401,20 @@ static void name_in_object(struct sym_object *o, struct sym_symtab *t, uint64_t 
 		out->offset = vaddr + is_return_address - start;
 }
 
+/* Names of their own making: a stub's has to be looked for among a million relocations. */
+static void name_in_theirs(struct sym_user *u, struct sym_image *image, uint64_t offset,
+			   bool is_return_address, struct sym_frame *out)
+{
+	const uint64_t began = rp_thread_cpu_ns();
+
+	if (!sym_held_may_read(&u->files, image->holder)) {
+		rp_lack(-EDQUOT, out->module);
+		return;
+	}
+	name_in_object(image->object, image->symtab, offset, is_return_address, out);
+	sym_held_has_read(&u->files, image->holder, rp_thread_cpu_ns() - began, 0);
+}
+
 static void name_in_file(struct sym_user *u, uint32_t pid, const struct sym_mapping *m,
 			 uint64_t offset, bool is_return_address, struct sym_frame *out)
 {
@@ -411,7 +425,9 @@ static void name_in_file(struct sym_user *u, uint32_t pid, const struct sym_mapp
 	out->kind = SYM_USER;
 	out->module_addr = offset + is_return_address;
 	out->image = image;
-	if (image) {
+	if (image && image->holder) {
+		name_in_theirs(u, image, offset, is_return_address, out);
+	} else if (image) {
 		name_in_object(image->object, image->symtab, offset, is_return_address, out);
 	} else if (f->build_id_size) {
 		sym_note_hex(f->build_id, f->build_id_size, hex);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/budget.h"
@@ -29,24 +30,34 @@ static void teardown(void)
 	sym_strings_free(&strings);
 }
 
-/* What is known of a new file of @owner with that build-id; NULL: its descriptor has no room. */
+/* A new file of @owner with that build-id: a function, and a variable. */
+static int make_file(uid_t owner, uint32_t id)
+{
+	static const struct elf_symbol symbols[] = {
+		{ "alpha", 0x1000, 0x10, STT_FUNC, STB_GLOBAL, 0 },
+		{ "beta", 0x1800, 0x10, STT_OBJECT, STB_GLOBAL, 0 },
+	};
+	const int fd = memfd_create("image", MFD_CLOEXEC);
+	static struct elf_file file;
+
+	ck_assert_int_ge(fd, 0);
+	elf_build(&file, symbols, 2, symbols, 1, (const uint8_t *)&id);
+	ck_assert_int_eq(write(fd, file.bytes, file.size), (ssize_t)file.size);
+	ck_assert(!fchown(fd, owner, owner));
+	return fd;
+}
+
+/* What is known of it; NULL: its descriptor has no room. */
 static struct sym_image *image(uid_t owner, uint32_t id)
 {
-	static const struct elf_symbol alpha = { "alpha", 0x1000, 0x10, STT_FUNC, STB_GLOBAL, 0 };
 	const struct sym_debug_place place = { .proc = "/proc",
 					       .pid = (uint32_t)getpid(),
 					       .path = "/nowhere/file" };
-	const int fd = memfd_create("image", MFD_CLOEXEC);
-	static struct elf_file file;
 	struct sym_object *object;
 	struct sym_image *out;
 	int err;
 
-	ck_assert_int_ge(fd, 0);
-	elf_build(&file, &alpha, 1, &alpha, 1, (const uint8_t *)&id);
-	ck_assert_int_eq(write(fd, file.bytes, file.size), (ssize_t)file.size);
-	ck_assert(!fchown(fd, owner, owner));
-	ck_assert_int_eq(sym_object_open(&object, fd), 0);
+	ck_assert_int_eq(sym_object_open(&object, make_file(owner, id)), 0);
 	err = sym_image_get(&fs, object, &place, &out);
 	ck_assert(err == 0 || err == -EMFILE || err == -EDQUOT);
 	ck_assert_int_eq(err == 0, out != NULL);
@@ -131,6 +142,85 @@ START_TEST(a_user_has_not_all_time_and_memory)
 }
 END_TEST
 
+/* How often this process has read from files. */
+static unsigned long reads(void)
+{
+	FILE *f = fopen("/proc/self/io", "re");
+	unsigned long n = 0;
+	char line[64];
+
+	while (f && fgets(line, sizeof(line), f) && sscanf(line, "syscr: %lu", &n) != 1)
+		;
+	if (f)
+		fclose(f);
+	return n;
+}
+
+/* What is found behind a mapping of the file, under a path of its own; and how often it was read. */
+static struct sym_image *mapped(int fd, const char *path, unsigned long *times)
+{
+	struct sym_mapping m = { .end = 0x2000, .pid = (uint32_t)getpid() & 0x7fffffff };
+	void *at = mmap(NULL, m.end, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+	struct sym_file key = { .path = path };
+	struct sym_image *out;
+	struct stat st;
+
+	ck_assert_ptr_ne(at, MAP_FAILED);
+	ck_assert(!fstat(fd, &st));
+	key.dev = st.st_dev;
+	key.inode = st.st_ino;
+	m.start = (uintptr_t)at;
+	m.end += m.start;
+	ck_assert_int_eq(sym_files_add(&fs, m.pid, &key, &m.file), 0);
+	*times = reads();
+	out = sym_files_image(&fs, m.pid, &m);
+	*times = reads() - *times - 1; /* which that was */
+	munmap(at, 0x2000);
+	return out;
+}
+
+/* A file may say that it has 65,000 notes: opening it is what takes long. */
+START_TEST(opening_is_paid_for)
+{
+	const int first = make_file(1000, 1), second = make_file(1000, 2);
+	unsigned long times, asked = reads();
+	struct sym_image *one;
+
+	if (getuid() || reads() - asked != 1) {
+		printf("skip: files of other users need root, and the kernel has to count reads\n");
+		return;
+	}
+	one = mapped(first, "/nowhere/one", &times);
+	ck_assert_ptr_nonnull(one);
+	ck_assert_uint_gt(times, 3);
+	ck_assert_ptr_eq(mapped(first, "/nowhere/link", &times), one);
+	ck_assert_uint_eq(times, 0);
+	sym_held_has_read(&fs, 1000, 5000000000, 0);
+	ck_assert_ptr_null(mapped(second, "/nowhere/two", &times));
+	ck_assert_uint_eq(times, 0);
+	ck_assert_ptr_eq(mapped(first, "/nowhere/third", &times), one);
+	close(first);
+	close(second);
+}
+END_TEST
+
+START_TEST(variables_are_paid_for)
+{
+	struct sym_frame function = { .module_addr = 0x1000 }, out;
+
+	if (getuid()) {
+		printf("skip: files of other users need root\n");
+		return;
+	}
+	function.image = image(1000, 1);
+	sym_held_has_read(&fs, 1000, 5000000000, 0);
+	ck_assert(!sym_user_data(&function, 0x1000, 0x1804, &out));
+	sym_files_rest(&fs);
+	ck_assert(sym_user_data(&function, 0x1000, 0x1804, &out));
+	ck_assert_str_eq(out.name, "beta");
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("images");
@@ -143,6 +233,8 @@ int main(void)
 	tcase_add_test(tc, copies_are_one);
 	tcase_add_test(tc, a_user_has_not_all_descriptors);
 	tcase_add_test(tc, a_user_has_not_all_time_and_memory);
+	tcase_add_test(tc, opening_is_paid_for);
+	tcase_add_test(tc, variables_are_paid_for);
 	srunner_run_all(r, CK_NORMAL);
 	failed = srunner_ntests_failed(r);
 	srunner_free(r);
