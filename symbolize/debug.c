@@ -16,6 +16,7 @@
 #include "base/budget.h"
 #include "base/fuse.h"
 #include "debug.h"
+#include "others.h"
 #include "proc.h"
 
 #define DEBUG_DIR "/usr/lib/debug"
@@ -60,10 +61,15 @@ static bool checksum_is(const struct sym_object *o, uint32_t expected, bool of_r
 	return offset == o->size && crc == expected;
 }
 
-/* What another user put beside a program, or where its process sees /usr/lib/debug, is not its. */
-static bool is_of_its_owner(const struct sym_object *o, const struct sym_object *debug)
+/*
+ * What another user put beside a program, or where its process sees /usr/lib/debug, is not its. A
+ * recording that root began is nobody by now, and so is, to it, whom a user namespace does not map:
+ * as nobody it has made nothing itself but what a server sent.
+ */
+static bool is_of_its_owner(const struct search *s, const struct sym_object *debug)
 {
-	return debug->owner == o->owner || !debug->owner || debug->owner == geteuid();
+	return debug->owner == s->object->owner || !debug->owner ||
+	       (s->place ? sym_is_ours(debug->owner) : debug->owner == geteuid());
 }
 
 /* Whoever has a user namespace can put any file in the place of the debug file of one of root's. */
@@ -77,7 +83,7 @@ static bool belongs(const struct search *s, const struct sym_object *debug)
 	const struct sym_object *o = s->object;
 
 	if (debug->machine != o->machine || debug->is64 != o->is64 ||
-	    (!debug->symbols[SYM_SYMTAB].count && !debug->has_dwarf) || !is_of_its_owner(o, debug))
+	    (!debug->symbols[SYM_SYMTAB].count && !debug->has_dwarf) || !is_of_its_owner(s, debug))
 		return false;
 	if (o->build_id[0] && debug->build_id[0])
 		return !strcmp(o->build_id, debug->build_id);

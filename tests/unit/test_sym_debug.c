@@ -112,6 +112,28 @@ START_TEST(test_build_id_of_another)
 }
 END_TEST
 
+/* Any user can show a file as nobody's, by a mount in a namespace; root's recording is nobody. */
+START_TEST(test_build_id_of_nobody)
+{
+	const uid_t nobody = 65534;
+
+	if (getuid()) {
+		printf("skip: to be nobody needs root\n");
+		return;
+	}
+	compile("-Wl,--build-id=sha1");
+	run("cd %s && install -D a.debug %s && chmod -R a+rX .", dir, build_id_path());
+	map_program();
+	run("cd %s && chown %u %s", dir, _i ? 0 : nobody, build_id_path());
+	ck_assert(!setresuid(nobody, nobody, 0));
+	if (_i)
+		ck_named();
+	else
+		ck_not_named();
+	ck_assert(!setresuid(0, 0, 0));
+}
+END_TEST
+
 /* ---- by link */
 
 static const char *const places[] = { "bin/", "bin/.debug/", NULL };
@@ -451,6 +473,7 @@ int main(void)
 	tcase_add_test(t, test_build_id);
 	tcase_add_test(t, test_build_id_link);
 	tcase_add_loop_test(t, test_build_id_of_another, 0, 2);
+	tcase_add_loop_test(t, test_build_id_of_nobody, 0, 2);
 	tcase_add_loop_test(t, test_link, 0, 3);
 	tcase_add_test(t, test_link_to_another);
 	tcase_add_test(t, test_link_other_build_id);

@@ -156,7 +156,7 @@ static unsigned long reads(void)
 	return n;
 }
 
-/* What is found behind a mapping of the file, under a path of its own; and how often it was read. */
+/* What is found behind a mapping of the file, under a path of its own; and how often that read. */
 static struct sym_image *mapped(int fd, const char *path, unsigned long *times)
 {
 	struct sym_mapping m = { .end = 0x2000, .pid = (uint32_t)getpid() & 0x7fffffff };
