@@ -109,7 +109,6 @@ static void make(struct lane *l, struct order *o)
 		o->made.owner = st.st_uid;
 		o->made.size = (uint64_t)st.st_size;
 	}
-
 	if (err)
 		o->made.table = NULL;
 	rp_lack_file(has_more ? 0 : err, o->fd);

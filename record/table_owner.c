@@ -34,11 +34,11 @@ static void say_time(struct table_owner *o)
 static void let_out(struct table_owner *o, uint64_t now)
 {
 	const uint64_t seconds = (now - o->read_ns) / NS_PER_SECOND,
-		       out = seconds * (OWNER_BYTES / OWNER_SECONDS);
+		       out = seconds * (OWNER_BYTES / OWNER_SECONDS),
+		       back = (now - o->read_ns) / HERE_PART;
 
 	o->bytes = o->read_ns && o->bytes > out ? o->bytes - out : 0;
-	o->here_ns -= o->here_ns < (now - o->read_ns) / HERE_PART ? o->here_ns
-								  : (now - o->read_ns) / HERE_PART;
+	o->here_ns = o->here_ns > back ? o->here_ns - back : 0;
 	o->read_ns = now;
 }
 

@@ -487,7 +487,7 @@ static void order_more(struct record_table_store *s, struct stored_file *file,
 	close(made->more);
 }
 
-static void is_paid_for(struct record_table_store *s, const struct made_table *made)
+static void pay_for(struct record_table_store *s, const struct made_table *made)
 {
 	const uint32_t uid = rp_subuid_first(made->owner);
 	struct table_owner *owner = rp_hash_find(&s->owners, &uid);
@@ -506,7 +506,7 @@ bool record_table_store_collect(struct record_table_store *s)
 
 		s->npending -= !made.is_computed;
 		s->ncomputing -= made.is_computed;
-		is_paid_for(s, &made);
+		pay_for(s, &made);
 		if (file)
 			file = settle(s, file, made.table);
 		order_more(s, file, &made);

@@ -128,15 +128,16 @@ bool sym_data_lookup(struct sym_data *d, uint64_t vaddr, const char **name, uint
 static int read_data(struct sym_image *image)
 {
 	const uint64_t began = rp_thread_cpu_ns();
+	uint64_t bytes = 0;
 	int err;
 
 	if (!sym_held_may_read(image->files, image->holder))
 		return -EDQUOT;
 	err = sym_data_open(&image->data, image->symtab);
 	if (!err)
-		image->bytes += image->data->capacity * sizeof(*image->data->items);
-	sym_held_has_read(image->files, image->holder, rp_thread_cpu_ns() - began,
-			  err ? 0 : (int64_t)(image->data->capacity * sizeof(*image->data->items)));
+		bytes = image->data->capacity * sizeof(*image->data->items);
+	image->bytes += bytes;
+	sym_held_has_read(image->files, image->holder, rp_thread_cpu_ns() - began, (int64_t)bytes);
 	return err;
 }
 
