@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -142,6 +143,33 @@ START_TEST(a_user_has_not_all_time_and_memory)
 }
 END_TEST
 
+enum { NOTES = 1000 };
+
+/* One that says that it has so many notes: each is read when it is opened. */
+static int make_slow_file(uid_t owner)
+{
+	static const struct elf_symbol alpha = { "alpha", 0x1000, 0x10, STT_FUNC, STB_GLOBAL, 0 };
+	const int fd = memfd_create("image", MFD_CLOEXEC);
+	static Elf64_Shdr sections[S_COUNT + NOTES];
+	static struct elf_file file;
+	Elf64_Ehdr header;
+
+	ck_assert_int_ge(fd, 0);
+	elf_build(&file, &alpha, 1, &alpha, 1, NULL);
+	memcpy(&header, file.bytes, sizeof(header));
+	memcpy(sections, file.bytes + header.e_shoff, S_COUNT * sizeof(sections[0]));
+	for (int i = S_COUNT; i < S_COUNT + NOTES; i++)
+		sections[i] = (Elf64_Shdr){ .sh_type = SHT_NOTE, .sh_size = 64, .sh_addralign = 4 };
+	header.e_shoff = (file.size + 7) & ~7ULL;
+	header.e_shnum = S_COUNT + NOTES;
+	memcpy(file.bytes, &header, sizeof(header));
+	ck_assert_int_eq(write(fd, file.bytes, file.size), (ssize_t)file.size);
+	ck_assert_int_eq(pwrite(fd, sections, sizeof(sections), (off_t)header.e_shoff),
+			 sizeof(sections));
+	ck_assert(!fchown(fd, owner, owner));
+	return fd;
+}
+
 /* How often this process has read from files. */
 static unsigned long reads(void)
 {
@@ -174,15 +202,15 @@ static struct sym_image *mapped(int fd, const char *path, unsigned long *times)
 	ck_assert_int_eq(sym_files_add(&fs, m.pid, &key, &m.file), 0);
 	*times = reads();
 	out = sym_files_image(&fs, m.pid, &m);
-	*times = reads() - *times - 1; /* which that was */
+	*times = reads() - *times;
 	munmap(at, 0x2000);
 	return out;
 }
 
-/* A file may say that it has 65,000 notes: opening it is what takes long. */
+/* Opening a file may be what takes long. */
 START_TEST(opening_is_paid_for)
 {
-	const int first = make_file(1000, 1), second = make_file(1000, 2);
+	const int first = make_slow_file(1000), second = make_slow_file(1000);
 	unsigned long times, asked = reads();
 	struct sym_image *one;
 
@@ -192,12 +220,12 @@ START_TEST(opening_is_paid_for)
 	}
 	one = mapped(first, "/nowhere/one", &times);
 	ck_assert_ptr_nonnull(one);
-	ck_assert_uint_gt(times, 3);
+	ck_assert_uint_ge(times, NOTES);
 	ck_assert_ptr_eq(mapped(first, "/nowhere/link", &times), one);
-	ck_assert_uint_eq(times, 0);
+	ck_assert_uint_lt(times, NOTES);
 	sym_held_has_read(&fs, 1000, 5000000000, 0);
 	ck_assert_ptr_null(mapped(second, "/nowhere/two", &times));
-	ck_assert_uint_eq(times, 0);
+	ck_assert_uint_lt(times, NOTES);
 	ck_assert_ptr_eq(mapped(first, "/nowhere/third", &times), one);
 	close(first);
 	close(second);
