@@ -92,22 +92,26 @@ static struct image_key key_of_copies(const struct sym_object *object)
 	return key;
 }
 
-static struct sym_image *find_image(const struct sym_files *fs, const struct image_key *file,
-				    const struct image_key *copies)
+static struct sym_image *find_by(const struct sym_files *fs, const struct image_key *key)
 {
-	const struct known_image *k = file->inode ? rp_hash_find(&fs->known, file) : NULL;
+	const struct known_image *k = rp_hash_find(&fs->known, key);
 
-	if (!k && copies->build_id[0])
-		k = rp_hash_find(&fs->known, copies);
 	return k ? k->image : NULL;
 }
 
 struct sym_image *sym_image_known(const struct sym_files *fs, int fd)
 {
 	const struct image_key key = key_of_file(fd);
-	const struct known_image *k = key.inode ? rp_hash_find(&fs->known, &key) : NULL;
 
-	return k ? k->image : NULL;
+	return key.inode ? find_by(fs, &key) : NULL;
+}
+
+static struct sym_image *find_image(const struct sym_files *fs, const struct image_key *file,
+				    const struct image_key *copies)
+{
+	struct sym_image *image = file->inode ? find_by(fs, file) : NULL;
+
+	return image || !copies->build_id[0] ? image : find_by(fs, copies);
 }
 
 static int know(struct sym_files *fs, struct sym_image *image, const struct image_key *key)

@@ -48,12 +48,12 @@ START_TEST(here_it_is_a_second)
 	ck_assert(record_table_owner_may_make(&one));
 	record_table_owner_made(&one, 64 << 20, NS_PER_SECOND / 2);
 	ck_assert(record_table_owner_may_make(&one));
-	record_table_owner_made(&one, 64 << 20, NS_PER_SECOND / 2);
+	record_table_owner_made(&one, 64 << 20, NS_PER_SECOND);
 	ck_assert(!record_table_owner_may_make(&one));
 	ck_assert(record_table_owner_may_read(&one, SMALL));
-	one.read_ns -= 10 * NS_PER_SECOND; /* as if that long ago */
+	one.read_ns -= 40 * NS_PER_SECOND; /* as if that long ago */
 	ck_assert(record_table_owner_may_make(&one));
-	record_table_owner_made(&one, 64 << 20, NS_PER_SECOND / 4);
+	record_table_owner_made(&one, 64 << 20, NS_PER_SECOND);
 	ck_assert(!record_table_owner_may_make(&one));
 }
 END_TEST
